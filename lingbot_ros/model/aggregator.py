@@ -1,0 +1,146 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Aggregator: frame blocks inside a frame, global blocks across frames.
+
+It knows nothing of caches: the caller hands in how a global block attends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from lingbot_ros.config import NetworkConfig
+from lingbot_ros.model.encoder import make_encoder
+from lingbot_ros.model.layers import Block
+from lingbot_ros.model.rope import GlobalRotary, frame_rotary, rotate_halves, rotate_pairs
+
+#: Global attention of one layer: (layer, q, k, v), each [tokens, heads, head_dim] -> same shape.
+GlobalAttention = Callable[[int, Tensor, Tensor, Tensor], Tensor]
+
+# Statistics of ImageNet, which the encoder was trained with.
+MEAN = (0.485, 0.456, 0.406)
+STD = (0.229, 0.224, 0.225)
+
+
+@dataclass(frozen=True)
+class FrameRole:
+    """
+    What a frame is to the stream.
+
+    Attributes
+    ----------
+    index : int
+        Rotary frame position f: frames kept before this one.
+    first : bool
+        Whether it is the very first frame (camera and register tokens' variant).
+    anchor : bool
+        Whether it is an anchor frame (scale token's variant).
+
+    """
+
+    index: int
+    first: bool
+    anchor: bool
+
+
+class Aggregator(nn.Module):
+    """
+    Encoder, special tokens and alternating blocks.
+
+    Parameters
+    ----------
+    config : NetworkConfig
+        Sizes.
+
+    """
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.patch_embed = make_encoder(config)
+        self.camera_token = nn.Parameter(torch.zeros(1, 2, 1, config.width))
+        self.register_token = nn.Parameter(torch.zeros(1, 2, 4, config.width))
+        self.scale_token = nn.Parameter(torch.zeros(1, 2, 1, config.width))
+        for name in ('frame_blocks', 'global_blocks'):
+            blocks = (Block(config.width, config.heads, qk_norm=True)
+                      for _ in range(config.blocks))
+            self.add_module(name, nn.ModuleList(blocks))
+        self._rotary: dict[tuple[int, int, torch.device],
+                           tuple[GlobalRotary, tuple[Tensor, Tensor]]] = {}
+
+    def encode(self, images: Tensor) -> Tensor:
+        """
+        Encode images frame by frame.
+
+        Parameters
+        ----------
+        images : Tensor of float32, shape [frames, 3, H, W]
+            RGB in [0, 1]; H and W multiples of the patch side.
+
+        Returns
+        -------
+        Tensor, shape [frames, patches, width]
+            Patch tokens in the network's dtype.
+
+        """
+        mean, std = (images.new_tensor(v).view(3, 1, 1) for v in (MEAN, STD))
+        return self.patch_embed(((images - mean) / std).to(self.camera_token.dtype))
+
+    def _special_tokens(self, roles: list[FrameRole]) -> Tensor:
+        later = [int(not role.first) for role in roles]
+        past_anchors = [int(not role.anchor) for role in roles]
+        return torch.cat((self.camera_token[0, later], self.register_token[0, later],
+                          self.scale_token[0, past_anchors]), dim=1)
+
+    def _rotary_tables(self, grid: tuple[int, int],
+                       device: torch.device) -> tuple[GlobalRotary, tuple[Tensor, Tensor]]:
+        key = (*grid, device)
+        if key not in self._rotary:
+            sizes = (*grid, self.config.special_tokens, self.config.head_dim, device)
+            # One grid is in use at a time; keeping one bounds the memory of a changing camera.
+            self._rotary = {key: (GlobalRotary(*sizes), frame_rotary(*sizes))}
+        return self._rotary[key]
+
+    def forward(self, patches: Tensor, grid: tuple[int, int], roles: list[FrameRole],
+                attend: GlobalAttention) -> list[Tensor]:
+        """
+        Run all blocks over some frames.
+
+        Parameters
+        ----------
+        patches : Tensor, shape [frames, patches, width]
+            From `encode`.
+        grid : tuple of int
+            Patch rows and columns.
+        roles : list of FrameRole
+            One a frame.
+        attend : callable
+            Global attention; sees the tokens of all frames, special tokens first in each frame.
+
+        Returns
+        -------
+        list of Tensor, each of shape [frames, tokens, 2 * width]
+            Frame-block and global-block output side by side, at each tap.
+
+        """
+        x = torch.cat((self._special_tokens(roles), patches), dim=1)
+        frames, tokens, width = x.shape
+        rotary, frame_table = self._rotary_tables(grid, x.device)
+        global_table = rotary.table([role.index for role in roles])
+        taps = []
+        for layer in range(self.config.blocks):
+            inside = self.frame_blocks[layer](
+                x, rotate=lambda part: rotate_halves(part, *frame_table))
+            x = self.global_blocks[layer](
+                inside.reshape(1, frames * tokens, width),
+                attend=lambda q, k, v, layer=layer: attend(layer, q, k, v),
+                rotate=lambda part: rotate_pairs(part, *global_table),
+            ).view(frames, tokens, width)
+            if layer in self.config.taps:
+                taps.append(torch.cat((inside, x), dim=-1))
+        return taps

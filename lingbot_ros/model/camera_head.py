@@ -1,0 +1,82 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Camera head: refines a pose encoding from the camera token, attending to earlier frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from lingbot_ros.config import NetworkConfig
+from lingbot_ros.model.layers import Block, Mlp
+
+#: Keys and values of one entry: (entry, k, v), each [frames, heads, head_dim], to all that the
+#: frames may see, each [heads, n, head_dim]. Entry = iteration * blocks + block.
+CameraMemory = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+class CameraHead(nn.Module):
+    """
+    Iterative pose regression with adaptive layer norm.
+
+    Parameters
+    ----------
+    config : NetworkConfig
+        Sizes; the head is twice as wide as the network.
+
+    """
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        width = 2 * config.width
+        self.token_norm = nn.LayerNorm(width)
+        self.empty_pose_tokens = nn.Parameter(torch.zeros(1, 1, 9))
+        self.embed_pose = nn.Linear(9, width)
+        self.poseLN_modulation = nn.Sequential(nn.SiLU(), nn.Linear(width, 3 * width))
+        self.trunk = nn.ModuleList(
+            Block(width, config.camera.heads) for _ in range(config.camera.blocks))
+        self.trunk_norm = nn.LayerNorm(width)
+        self.pose_branch = Mlp(width, width // 2, 9)
+
+    def forward(self, tokens: Tensor, iterations: int, memory: CameraMemory) -> Tensor:
+        """
+        Estimate poses.
+
+        Parameters
+        ----------
+        tokens : Tensor of float32, shape [frames, 2 * width]
+            Camera token of the last tap, one a frame.
+        iterations : int
+            Refinement iterations.
+        memory : callable
+            Keys and values of the frames seen before, these ones appended.
+
+        Returns
+        -------
+        Tensor of float32, shape [frames, 9]
+            Pose encodings; see `lingbot_ros.geometry.pose_encoding`.
+
+        """
+        tokens = self.token_norm(tokens)[None]
+        normed = F.layer_norm(tokens, tokens.shape[-1:], eps=1e-6)
+        raw = self.empty_pose_tokens.expand(1, tokens.shape[1], -1)
+        total = torch.zeros_like(raw)
+        for iteration in range(iterations):
+            shift, scale, gate = self.poseLN_modulation(self.embed_pose(raw)).chunk(3, dim=-1)
+            x = gate * (normed * (1 + scale) + shift) + tokens
+            for index, block in enumerate(self.trunk):
+                entry = iteration * len(self.trunk) + index
+
+                def attend(q: Tensor, k: Tensor, v: Tensor, entry: int = entry) -> Tensor:
+                    keys, values = memory(entry, k, v)
+                    return F.scaled_dot_product_attention(
+                        q.transpose(0, 1), keys, values).transpose(0, 1)
+
+                x = block(x, attend=attend)
+            total = total + self.pose_branch(self.trunk_norm(x))
+            raw = total
+        pose = total[0]
+        return torch.cat((pose[:, :7], F.relu(pose[:, 7:])), dim=1)

@@ -1,0 +1,320 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Checkpoints: read without executing code, fitted by name, refused with a readable report.
+
+The sizes of the network are read off the tensor shapes, so a small network of the family loads
+like the released one. Nothing here downloads.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+from lingbot_ros.config import (
+    CameraHeadConfig,
+    DepthHeadConfig,
+    EncoderConfig,
+    NetworkConfig,
+)
+from lingbot_ros.errors import CheckpointError, ConfigError
+from lingbot_ros.model.network import TINY, Network
+from lingbot_ros.model.random_weights import fill_random
+
+logger = logging.getLogger(__name__)
+
+# Trained beside the streaming heads in some releases; streaming never runs it.
+IGNORED_PREFIX = 'point_head.'
+# Tensors of one safetensors mapping; reopening in between returns the pages already copied.
+GROUP = 64
+_SHOWN = 5
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def _count(shapes: Shapes, prefix: str) -> int:
+    pattern = re.compile(re.escape(prefix) + r'\.(\d+)\.')
+    return 1 + max((int(m[1]) for m in map(pattern.match, shapes) if m), default=-1)
+
+
+def infer_config(shapes: Shapes) -> NetworkConfig:
+    """
+    Read the sizes of a network off the shapes of its tensors.
+
+    Attention heads of encoder and camera head leave no trace in the shapes; they are taken as 64
+    and 128 features wide, as in the released network.
+
+    Parameters
+    ----------
+    shapes : mapping of str to tuple of int
+        Shape by tensor name.
+
+    Returns
+    -------
+    NetworkConfig
+        The released sizes when the shapes say too little to tell.
+
+    Raises
+    ------
+    CheckpointError
+        If the number of aggregator blocks is not a multiple of four, so that the taps are unknown.
+
+    """
+    released = NetworkConfig()
+    try:
+        width = shapes['aggregator.camera_token'][-1]
+        head_dim = shapes['aggregator.global_blocks.0.attn.q_norm.weight'][0]
+        channels = [shapes[f'depth_head.projects.{i}.weight'][0] for i in range(4)]
+        features = shapes['depth_head.scratch.layer1_rn.weight'][0]
+        conv = 'aggregator.patch_embed.proj.weight'
+        vit = 'aggregator.patch_embed.patch_embed.proj.weight'
+        patch_px = shapes[conv if conv in shapes else vit][-1]
+        encoder = EncoderConfig(kind='conv')
+        if conv not in shapes:
+            encoder = EncoderConfig(
+                blocks=_count(shapes, 'aggregator.patch_embed.blocks'),
+                heads=max(1, width // 64),
+                registers=shapes['aggregator.patch_embed.register_tokens'][1],
+                grid=round((shapes['aggregator.patch_embed.pos_embed'][1] - 1) ** 0.5))
+    except (KeyError, IndexError):
+        return released
+    blocks = max(_count(shapes, f'aggregator.{kind}_blocks') for kind in ('frame', 'global'))
+    if (width, blocks) == (released.width, released.blocks) and encoder.kind == 'vit':
+        return released
+    if blocks % 4:
+        raise CheckpointError(
+            f'expected a multiple of 4 aggregator blocks (taps are then known), got {blocks}; '
+            'pass config= to say which blocks are tapped')
+    quarter = blocks // 4
+    return NetworkConfig(
+        width=width, blocks=blocks, heads=width // head_dim, patch_px=patch_px, encoder=encoder,
+        taps=(quarter - 1, 2 * quarter - 1, 3 * quarter - 1, blocks - 1),
+        camera=CameraHeadConfig(blocks=max(1, _count(shapes, 'camera_head.trunk')),
+                                heads=max(1, 2 * width // 128)),
+        depth=DepthHeadConfig(channels=(channels[0], channels[1], channels[2], channels[3]),
+                              features=features))
+
+
+def _listed(what: str, names: list[str]) -> list[str]:
+    if not names:
+        return []
+    more = f' and {len(names) - _SHOWN} more' if len(names) > _SHOWN else ''
+    return [f'{len(names)} {what}: {", ".join(names[:_SHOWN])}{more}']
+
+
+def _check(path: Path, shapes: Shapes, network: nn.Module) -> None:
+    expected = {name: tuple(p.shape) for name, p in network.named_parameters()}
+    problems = _listed('missing', [name for name in expected if name not in shapes])
+    problems += _listed('unexpected', [name for name in shapes if name not in expected])
+    problems += _listed('of a wrong shape', [
+        f'{name} (expected {list(expected[name])}, got {list(shape)})'
+        for name, shape in shapes.items() if name in expected and expected[name] != shape])
+    if problems:
+        raise CheckpointError(
+            f'{path} does not fit the network ({len(expected)} tensors expected): '
+            + '; '.join(problems)
+            + '. Use a checkpoint of this network family, or pass its sizes as config=')
+
+
+def _read_pt(path: Path) -> dict[str, Tensor]:
+    try:
+        loaded: Any = torch.load(path, map_location='cpu', weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise CheckpointError(
+            f'{path} holds more than tensors, and loading would execute code: refused. Expected '
+            'a dict of tensors, plain or under "model"; save it again with '
+            'torch.save(model.state_dict(), path)') from error
+    except (RuntimeError, EOFError, ValueError, OSError, KeyError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+        raise CheckpointError(f'{path} is not a readable PyTorch checkpoint: {reason}. '
+                              'Download it again and compare its SHA-256') from error
+    if isinstance(loaded, dict) and isinstance(loaded.get('model'), dict):
+        loaded = loaded['model']
+    if not isinstance(loaded, dict) or not loaded or not all(
+            isinstance(k, str) and isinstance(v, Tensor) for k, v in loaded.items()):
+        raise CheckpointError(f'{path}: expected a dict of tensors, plain or under "model", '
+                              f'got {type(loaded).__name__} with other content')
+    return loaded
+
+
+def _pop_all(tensors: dict[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
+    # Popping lets each source tensor go as soon as its copy exists: memory stays near one copy.
+    while tensors:
+        name = next(iter(tensors))
+        yield name, tensors.pop(name)
+
+
+def _safetensors_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    try:
+        with safe_open(path, framework='pt') as file:
+            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f'{path} is not a readable safetensors file: {error}. '
+                              'Download it again and compare its SHA-256') from error
+
+
+def _stream_safetensors(path: Path, names: list[str]) -> Iterator[tuple[str, Tensor]]:
+    for start in range(0, len(names), GROUP):
+        with safe_open(path, framework='pt') as file:
+            for name in names[start:start + GROUP]:
+                yield name, file.get_tensor(name)
+
+
+def _place(network: nn.Module, tensors: Iterator[tuple[str, Tensor]], device: torch.device,
+           dtype: torch.dtype) -> None:
+    for name, tensor in tensors:
+        if name.startswith(IGNORED_PREFIX):
+            continue
+        if not tensor.is_floating_point():
+            raise CheckpointError(f'{name}: expected floating point weights, got {tensor.dtype}')
+        wanted = dtype if name.startswith('aggregator.') else torch.float32
+        owner, _, leaf = name.rpartition('.')
+        value = tensor.to(device, wanted, copy=True)
+        network.get_submodule(owner).register_parameter(
+            leaf, nn.Parameter(value, requires_grad=False))
+
+
+def resolve_device(device: str | torch.device) -> torch.device:
+    """
+    Device of a name.
+
+    Parameters
+    ----------
+    device : str or torch.device
+        'auto' (CUDA where there is one, else CPU), 'cpu', 'cuda' or 'cuda:N'.
+
+    Returns
+    -------
+    torch.device
+        The device, with an index if it is a CUDA device.
+
+    Raises
+    ------
+    ConfigError
+        If the name is unknown or the machine lacks the device.
+
+    """
+    if device == 'auto':
+        device = 'cuda' if torch.cuda.is_available() else 'cpu'
+    try:
+        chosen = torch.device(device)
+    except RuntimeError:
+        chosen = torch.device('meta')
+    if chosen.type not in ('cpu', 'cuda'):
+        raise ConfigError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got {device!r}")
+    if chosen.type == 'cuda':
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        index = chosen.index or 0
+        if index >= count:
+            raise ConfigError(f'device {device!r} asked for, but PyTorch sees {count} CUDA '
+                              "devices; set device to 'cpu' or install a CUDA build of torch")
+        return torch.device('cuda', index)
+    return chosen
+
+
+def resolve_dtype(dtype: str | torch.dtype, device: torch.device) -> torch.dtype:
+    """
+    Dtype of a name.
+
+    Parameters
+    ----------
+    dtype : str or torch.dtype
+        'auto' (bf16 on CUDA, fp32 on CPU), 'fp32', 'bf16', 'fp16', or one of those dtypes.
+    device : torch.device
+        Decides 'auto'.
+
+    Returns
+    -------
+    torch.dtype
+        The dtype.
+
+    Raises
+    ------
+    ConfigError
+        If the name is unknown.
+
+    """
+    names = {'fp32': torch.float32, 'bf16': torch.bfloat16, 'fp16': torch.float16}
+    if dtype == 'auto':
+        return names['bf16' if device.type == 'cuda' else 'fp32']
+    chosen = names.get(dtype) if isinstance(dtype, str) else dtype
+    if chosen not in names.values():
+        raise ConfigError(f"dtype must be 'auto', 'fp32', 'bf16' or 'fp16', got {dtype!r}")
+    return chosen
+
+
+def load_network(checkpoint: str | Path, device: str | torch.device = 'auto',
+                 dtype: str | torch.dtype = 'auto',
+                 config: NetworkConfig | None = None) -> Network:
+    """
+    Load a network, ready to stream.
+
+    Parameters
+    ----------
+    checkpoint : str or Path
+        A `.pt` file (a dict of tensors, plain or under "model"), a `.safetensors` file, or
+        'random': a small network whose weights are drawn and whose poses mean nothing.
+    device, dtype : str, torch.device, torch.dtype
+        See `resolve_device` and `resolve_dtype`. Encoder and aggregator run in dtype, the heads
+        always in float32.
+    config : NetworkConfig, optional
+        Sizes; read off the checkpoint by default.
+
+    Returns
+    -------
+    Network
+        In evaluation mode, without gradients.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is missing, unreadable, or does not fit; says which tensors.
+    ConfigError
+        If device or dtype is unknown or absent.
+
+    """
+    place = resolve_device(device)
+    number = resolve_dtype(dtype, place)
+    if str(checkpoint) == 'random':
+        logger.warning('random weights: poses mean nothing')
+        return _random_network(config or TINY, place, number)
+    path = Path(checkpoint).expanduser()
+    if not str(checkpoint) or not path.is_file():
+        raise CheckpointError(f'no checkpoint at {str(checkpoint)!r} (looked at '
+                              f"{path.absolute()}); set checkpoint to a .pt or .safetensors file, "
+                              "or to 'random' for a network whose poses mean nothing")
+    source: Callable[[], Iterator[tuple[str, Tensor]]]
+    if path.suffix == '.safetensors':
+        shapes = _safetensors_shapes(path)
+        names = list(shapes)
+        source = lambda: _stream_safetensors(path, names)  # noqa: E731
+    else:
+        tensors = _read_pt(path)
+        shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+        source = lambda: _pop_all(tensors)  # noqa: E731
+    ignored = [name for name in shapes if name.startswith(IGNORED_PREFIX)]
+    if ignored:
+        logger.info('%s: ignoring %d tensors of %s*', path, len(ignored), IGNORED_PREFIX)
+        shapes = {name: shape for name, shape in shapes.items() if name not in set(ignored)}
+    with torch.device('meta'):
+        network = Network(config or infer_config(shapes))
+    _check(path, shapes, network)
+    _place(network, source(), place, number)
+    return network.eval().requires_grad_(False)
+
+
+def _random_network(config: NetworkConfig, device: torch.device, dtype: torch.dtype) -> Network:
+    network = Network(config)
+    fill_random(network)
+    network.aggregator.to(dtype)
+    network.is_random = True
+    return network.to(device).eval().requires_grad_(False)

@@ -1,0 +1,82 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The whole network: encoder and aggregator in the chosen dtype, heads in float32."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from lingbot_ros.config import (
+    CameraHeadConfig,
+    DepthHeadConfig,
+    EncoderConfig,
+    NetworkConfig,
+)
+from lingbot_ros.model.aggregator import Aggregator, FrameRole, GlobalAttention
+from lingbot_ros.model.camera_head import CameraHead, CameraMemory
+from lingbot_ros.model.depth_head import DepthHead
+
+#: A network small enough for two CPU cores; used by `load_network('random')`.
+TINY = NetworkConfig(
+    width=128, blocks=4, heads=2, taps=(0, 1, 2, 3), encoder=EncoderConfig(kind='conv'),
+    camera=CameraHeadConfig(blocks=1, heads=2),
+    depth=DepthHeadConfig(channels=(32, 32, 64, 64), features=32))
+
+
+class Network(nn.Module):
+    """
+    Geometric Context Transformer.
+
+    Parameters
+    ----------
+    config : NetworkConfig
+        Sizes.
+
+    Attributes
+    ----------
+    config : NetworkConfig
+        Sizes.
+    is_random : bool
+        Whether the weights were drawn and so the poses mean nothing.
+
+    """
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.is_random = False
+        self.aggregator = Aggregator(config)
+        self.camera_head = CameraHead(config)
+        self.depth_head = DepthHead(config)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights live."""
+        return self.aggregator.camera_token.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the encoder and aggregator, and so of cached keys and values."""
+        return self.aggregator.camera_token.dtype
+
+    def grid(self, size: tuple[int, int]) -> tuple[int, int]:
+        """Patch rows and columns of an image of a size (height, width) in pixels."""
+        return size[0] // self.config.patch_px, size[1] // self.config.patch_px
+
+    def encode(self, images: Tensor) -> Tensor:
+        """Patch tokens [frames, patches, width] of images [frames, 3, H, W] in [0, 1]."""
+        return self.aggregator.encode(images)
+
+    def aggregate(self, patches: Tensor, size: tuple[int, int], roles: list[FrameRole],
+                  attend: GlobalAttention) -> list[Tensor]:
+        """Taps [frames, tokens, 2 * width] of patch tokens; see `Aggregator.forward`."""
+        return self.aggregator(patches, self.grid(size), roles, attend)
+
+    def pose(self, taps: list[Tensor], iterations: int, memory: CameraMemory) -> Tensor:
+        """Pose encodings [frames, 9] from the taps; see `CameraHead.forward`."""
+        return self.camera_head(taps[-1][:, 0].float(), iterations, memory)
+
+    def depth(self, taps: list[Tensor], size: tuple[int, int]) -> tuple[Tensor, Tensor]:
+        """Depth and confidence [frames, H, W] from the taps; see `DepthHead.forward`."""
+        return self.depth_head(taps, size)

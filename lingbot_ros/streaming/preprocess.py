@@ -1,0 +1,134 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+From camera images to network input.
+
+Width becomes `image_size`; height keeps the aspect, rounded to whole patches; what exceeds
+`image_size` rows is cropped evenly. Resampling is Pillow's bicubic with antialias, which the
+released networks were trained with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+
+from lingbot_ros.errors import ImageError, ShapeError
+
+
+@dataclass(frozen=True)
+class CropGeometry:
+    """
+    How an image is resized and cropped; all in pixels.
+
+    Attributes
+    ----------
+    source : tuple of int
+        Height and width of the camera image.
+    resized : tuple of int
+        Height and width after resizing.
+    top : int
+        Rows cut from the top of the resized image, and about as many from the bottom.
+    size : tuple of int
+        Height and width of the network input.
+
+    """
+
+    source: tuple[int, int]
+    resized: tuple[int, int]
+    top: int
+    size: tuple[int, int]
+
+    def source_intrinsics(self, K: NDArray[np.float64]) -> NDArray[np.float64]:
+        """
+        Map intrinsics of the network input to the camera image.
+
+        Parameters
+        ----------
+        K : ndarray of float64, shape [3, 3]
+            Intrinsics of the network input, pixels.
+
+        Returns
+        -------
+        ndarray of float64, shape [3, 3]
+            Intrinsics of the camera image, pixels.
+
+        """
+        out = K.copy()
+        out[1, 2] += self.top
+        out[0] *= self.source[1] / self.resized[1]
+        out[1] *= self.source[0] / self.resized[0]
+        return out
+
+
+def crop_geometry(height: int, width: int, image_size: int, patch_px: int) -> CropGeometry:
+    """
+    Plan the resize and crop of an image.
+
+    Parameters
+    ----------
+    height, width : int
+        Of the camera image, pixels.
+    image_size, patch_px : int
+        Width of the network input, and patch side, pixels.
+
+    Returns
+    -------
+    CropGeometry
+        The plan.
+
+    Raises
+    ------
+    ImageError
+        If the image is empty, or so wide that not one row of patches is left.
+
+    """
+    if height < 1 or width < 1:
+        raise ImageError(f'expected an image with pixels, got {width} x {height}')
+    rows = round(height * image_size / width / patch_px) * patch_px
+    if rows == 0:
+        raise ImageError(f'image of {width} x {height} is too wide: resized to width {image_size} '
+                         f'it has less than half a patch ({patch_px} pixels) of height; crop it '
+                         'or raise image_size')
+    kept = min(rows, image_size)
+    return CropGeometry((height, width), (rows, image_size), (rows - kept) // 2,
+                        (kept, image_size))
+
+
+def preprocess(image: NDArray[np.uint8], image_size: int, patch_px: int) -> torch.Tensor:
+    """
+    Resize and crop one image.
+
+    Parameters
+    ----------
+    image : ndarray of uint8, shape [H, W, 3]
+        RGB.
+    image_size, patch_px : int
+        Width of the result and patch side, pixels.
+
+    Returns
+    -------
+    Tensor of uint8, shape [3, h, image_size]
+        Network input before division by 255, on the CPU.
+
+    Raises
+    ------
+    ShapeError
+        If the image is not uint8 [H, W, 3].
+    ImageError
+        If it is empty or too wide.
+
+    """
+    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+        raise ShapeError(f'expected an RGB image uint8 [H, W, 3], got {image.dtype} '
+                         f'{list(image.shape)}')
+    plan = crop_geometry(image.shape[0], image.shape[1], image_size, patch_px)
+    if plan.resized != plan.source:
+        image = np.asarray(Image.fromarray(image).resize(
+            (plan.resized[1], plan.resized[0]), Image.Resampling.BICUBIC))
+    cropped = image[plan.top:plan.top + plan.size[0]]
+    return torch.from_numpy(np.ascontiguousarray(cropped.transpose(2, 0, 1)))
