@@ -1,3 +1,12 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """Attention back ends over the paged cache, behind one protocol."""
+
+from lingbot_ros.attention.backend import (
+    BACKENDS,
+    AttentionBackend,
+    choose_backend,
+    make_backend,
+)
+
+__all__ = ['BACKENDS', 'AttentionBackend', 'choose_backend', 'make_backend']
