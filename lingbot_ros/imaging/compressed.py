@@ -18,11 +18,10 @@ import sys
 from typing import Any
 
 import cv2
-import numpy as np
-from numpy.typing import NDArray
-
 from lingbot_ros.errors import ImageError
 from lingbot_ros.imaging.encodings import convert, decode_image, is_depth_encoding, to_8bit
+import numpy as np
+from numpy.typing import NDArray
 
 _JPEG = b'\xff\xd8\xff'
 _PNG = b'\x89PNG\r\n\x1a\n'
@@ -57,7 +56,7 @@ def _to_rgb(image: NDArray[Any]) -> NDArray[np.uint8]:
     return convert(image, code)
 
 
-def decode_compressed(data: Any, format: str = '') -> NDArray[np.uint8]:
+def decode_compressed(data: Any, image_format: str = '') -> NDArray[np.uint8]:
     """
     Decode the content of a compressed image message or of an image file.
 
@@ -65,7 +64,7 @@ def decode_compressed(data: Any, format: str = '') -> NDArray[np.uint8]:
     ----------
     data : buffer of bytes (bytes, memoryview, array.array) or ndarray of uint8
         The file as it would lie on disk.
-    format : str
+    image_format : str
         The `format` of the message, or '' when there is none; see the module's text for its use.
 
     Returns
@@ -80,13 +79,13 @@ def decode_compressed(data: Any, format: str = '') -> NDArray[np.uint8]:
         The data is empty, cut off, no image OpenCV can read, or a depth map by its format.
 
     """
-    encoding = format.split(';')[0].strip()
-    if 'compressedDepth' in format or is_depth_encoding(encoding):
-        raise ImageError(f"compressed format '{format}' is a depth map, not a picture; choose the "
+    encoding = image_format.split(';')[0].strip()
+    if 'compressedDepth' in image_format or is_depth_encoding(encoding):
+        raise ImageError(f"compressed format '{image_format}' is a depth map, not a picture; choose the "
                          'topic of a colour or grey camera')
     content = bytes(data)
     if not content:
-        raise ImageError(f"compressed image is empty (format '{format}', 0 bytes)")
+        raise ImageError(f"compressed image is empty (format '{image_format}', 0 bytes)")
     _check_complete(content)
     try:
         image: Any = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)
@@ -94,7 +93,7 @@ def decode_compressed(data: Any, format: str = '') -> NDArray[np.uint8]:
         raise ImageError(f'compressed image of {len(content)} bytes cannot be decoded: '
                          f'{error.err}') from error
     if image is None:
-        raise ImageError(f"compressed image of {len(content)} bytes (format '{format}') is no "
+        raise ImageError(f"compressed image of {len(content)} bytes (format '{image_format}') is no "
                          'image that OpenCV can decode; expected JPEG, PNG or WebP')
     if image.ndim == 2 and encoding.startswith('bayer_') and image.dtype.itemsize <= 2:
         height, width = image.shape

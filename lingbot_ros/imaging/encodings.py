@@ -1,5 +1,6 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
+# flake8: noqa: A005 - the name is that of sensor_msgs' image_encodings
 """
 Image message buffers to RGB.
 
@@ -21,10 +22,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import cv2
+from lingbot_ros.errors import ImageError
 import numpy as np
 from numpy.typing import NDArray
-
-from lingbot_ros.errors import ImageError
 
 
 @dataclass(frozen=True)

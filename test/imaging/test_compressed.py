@@ -7,11 +7,10 @@ from __future__ import annotations
 import array
 
 import cv2
-import numpy as np
-import pytest
-
 from lingbot_ros.errors import ImageError
 from lingbot_ros.imaging.compressed import decode_compressed
+import numpy as np
+import pytest
 
 Y, X = np.mgrid[0:48, 0:64]
 RGB = np.stack([4 * X, 5 * Y, 255 - 2 * X - 2 * Y], -1).astype(np.uint8)
@@ -23,12 +22,12 @@ def encode(image, kind='.png'):
     return data.tobytes()
 
 
-@pytest.mark.parametrize('format', [
+@pytest.mark.parametrize('text', [
     '', 'jpeg', 'jpg', 'png', 'bgr8; jpeg compressed bgr8', 'rgb8; jpeg compressed bgr8',
     'mono8; png compressed ', 'nonsense'])
 @pytest.mark.parametrize('kind', ['.png', '.jpg', '.webp'])
-def test_content_decides_whatever_the_format_says(kind, format):
-    got = decode_compressed(encode(RGB[..., ::-1], kind), format)
+def test_content_decides_whatever_the_format_says(kind, text):
+    got = decode_compressed(encode(RGB[..., ::-1], kind), text)
     assert got.dtype == np.uint8
     assert np.abs(got.astype(int) - RGB).max() <= {'.png': 0, '.jpg': 12, '.webp': 24}[kind]
 
@@ -47,10 +46,10 @@ def test_16_bit_png_is_reduced_unless_it_is_depth():
                                   np.repeat(RGB[..., :1], 3, -1))
     wide = encode(RGB[..., ::-1].astype(np.uint16) * 257)
     np.testing.assert_array_equal(decode_compressed(wide), RGB)
-    for format in ('16UC1', '16UC1; png compressed ', '16UC1; compressedDepth png',
+    for text in ('16UC1', '16UC1; png compressed ', '16UC1; compressedDepth png',
                    '32FC1; compressedDepth rvl'):
         with pytest.raises(ImageError, match='is a depth map, not a picture'):
-            decode_compressed(data, format)
+            decode_compressed(data, text)
 
 
 def test_raw_bayer_picture_inside_png_is_demosaiced():

@@ -10,11 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import cv2
+from lingbot_ros.errors import ImageError
+from lingbot_ros.imaging.encodings import decode_image, SUPPORTED_ENCODINGS, to_8bit
 import numpy as np
 import pytest
-
-from lingbot_ros.errors import ImageError
-from lingbot_ros.imaging.encodings import SUPPORTED_ENCODINGS, decode_image, to_8bit
 
 H, W = 6, 8
 SAMPLE = np.random.default_rng(7).integers(0, 256, (H, W, 3), dtype=np.uint8)
