@@ -10,12 +10,11 @@ camera centre in the world. Axes are OpenCV's: x right, y down, z forward.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from lingbot_ros.errors import NonFinitePoseError, ShapeError
 from lingbot_ros.geometry.rigid import make_transform
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 # A quaternion this short has no direction worth trusting in float32.
 MIN_QUATERNION_NORM = 1e-6

@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
+from lingbot_ros.errors import ShapeError
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from lingbot_ros.errors import ShapeError
 
 
 def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> NDArray[np.float64]:

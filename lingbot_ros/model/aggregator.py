@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor, nn
-
 from lingbot_ros.config import NetworkConfig
 from lingbot_ros.model.encoder import make_encoder
 from lingbot_ros.model.layers import Block
-from lingbot_ros.model.rope import GlobalRotary, frame_rotary, rotate_halves, rotate_pairs
+from lingbot_ros.model.rope import frame_rotary, GlobalRotary, rotate_halves, rotate_pairs
+import torch
+from torch import nn, Tensor
 
 #: Global attention of one layer: (layer, q, k, v), each [tokens, heads, head_dim] -> same shape.
 GlobalAttention = Callable[[int, Tensor, Tensor, Tensor], Tensor]
@@ -66,10 +65,9 @@ class Aggregator(nn.Module):
         self.camera_token = nn.Parameter(torch.zeros(1, 2, 1, config.width))
         self.register_token = nn.Parameter(torch.zeros(1, 2, 4, config.width))
         self.scale_token = nn.Parameter(torch.zeros(1, 2, 1, config.width))
-        for name in ('frame_blocks', 'global_blocks'):
-            blocks = (Block(config.width, config.heads, qk_norm=True)
-                      for _ in range(config.blocks))
-            self.add_module(name, nn.ModuleList(blocks))
+        self.frame_blocks, self.global_blocks = (
+            nn.ModuleList(Block(config.width, config.heads, qk_norm=True)
+                          for _ in range(config.blocks)) for _ in range(2))
         self._rotary: dict[tuple[int, int, torch.device],
                            tuple[GlobalRotary, tuple[Tensor, Tensor]]] = {}
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
 from lingbot_ros.config import NetworkConfig
 from lingbot_ros.model.layers import Block, Mlp
+import torch
+from torch import nn, Tensor
+import torch.nn.functional as F
 
 #: Keys and values of one entry: (entry, k, v), each [frames, heads, head_dim], to all that the
 #: frames may see, each [heads, n, head_dim]. Entry = iteration * blocks + block.

@@ -9,16 +9,12 @@ like the released one. Nothing here downloads.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 import logging
+from pathlib import Path
 import pickle
 import re
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
-
-import torch
-from safetensors import SafetensorError, safe_open
-from torch import Tensor, nn
 
 from lingbot_ros.config import (
     CameraHeadConfig,
@@ -27,8 +23,11 @@ from lingbot_ros.config import (
     NetworkConfig,
 )
 from lingbot_ros.errors import CheckpointError, ConfigError
-from lingbot_ros.model.network import TINY, Network
+from lingbot_ros.model.network import Network, TINY
 from lingbot_ros.model.random_weights import fill_random
+from safetensors import safe_open, SafetensorError
+import torch
+from torch import nn, Tensor
 
 logger = logging.getLogger(__name__)
 
@@ -247,7 +246,7 @@ def resolve_dtype(dtype: str | torch.dtype, device: torch.device) -> torch.dtype
     if dtype == 'auto':
         return names['bf16' if device.type == 'cuda' else 'fp32']
     chosen = names.get(dtype) if isinstance(dtype, str) else dtype
-    if chosen not in names.values():
+    if chosen is None or chosen not in names.values():
         raise ConfigError(f"dtype must be 'auto', 'fp32', 'bf16' or 'fp16', got {dtype!r}")
     return chosen
 

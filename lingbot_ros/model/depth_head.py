@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import math
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
 from lingbot_ros.config import NetworkConfig
+import torch
+from torch import nn, Tensor
+import torch.nn.functional as F
 
 
 def position_embedding(channels: int, rows: int, columns: int, aspect: float,

@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
 from lingbot_ros.config import NetworkConfig
 from lingbot_ros.model.layers import Block
+import torch
+from torch import nn, Tensor
+import torch.nn.functional as F
 
 
 class PatchProjection(nn.Module):

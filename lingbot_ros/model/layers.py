@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from torch import nn, Tensor
 import torch.nn.functional as F
-from torch import Tensor, nn
 
 Rotate = Callable[[Tensor], Tensor]
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]

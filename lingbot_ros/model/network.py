@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
-
 from lingbot_ros.config import (
     CameraHeadConfig,
     DepthHeadConfig,
@@ -16,6 +13,8 @@ from lingbot_ros.config import (
 from lingbot_ros.model.aggregator import Aggregator, FrameRole, GlobalAttention
 from lingbot_ros.model.camera_head import CameraHead, CameraMemory
 from lingbot_ros.model.depth_head import DepthHead
+import torch
+from torch import nn, Tensor
 
 #: A network small enough for two CPU cores; used by `load_network('random')`.
 TINY = NetworkConfig(

@@ -8,7 +8,7 @@ import zlib
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn, Tensor
 
 # Drawn at half scale so that learned tokens differ from each other as trained ones do.
 TOKENS = frozenset({'camera_token', 'register_token', 'register_tokens', 'scale_token',

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lingbot_ros.errors import ImageError, ShapeError
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from PIL import Image
-
-from lingbot_ros.errors import ImageError, ShapeError
+import torch
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,314 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A session: one image stream from reset to reset, images in and pose estimates out.
+
+>>> from lingbot_ros import StreamConfig, StreamSession, load_network
+>>> session = StreamSession(load_network('random'), StreamConfig(anchor_frames=2, image_size=56))
+>>> import numpy as np
+>>> image = np.zeros((48, 64, 3), np.uint8)
+>>> [len(session.push(image, stamp_ns)) for stamp_ns in (0, 1, 2)]
+[0, 2, 1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+import logging
+
+from lingbot_ros.attention.backend import choose_backend
+from lingbot_ros.cache.table import FrameKind
+from lingbot_ros.config import require, StreamConfig
+from lingbot_ros.errors import NonFinitePoseError, ShapeError
+from lingbot_ros.geometry.pose_encoding import decode_intrinsics, decode_pose
+from lingbot_ros.model.network import Network
+from lingbot_ros.records import PoseEstimate
+from lingbot_ros.streaming.cached_stream import CachedStream, RawOutput
+from lingbot_ros.streaming.preprocess import preprocess
+import numpy as np
+from numpy.typing import NDArray
+import torch
+from torch import Tensor
+
+logger = logging.getLogger(__name__)
+
+Image = NDArray[np.uint8] | Tensor
+
+
+class StreamSession:
+    """
+    Streaming localisation of one camera.
+
+    Parameters
+    ----------
+    network : Network
+        From `load_network`.
+    config : StreamConfig
+        Settings.
+    backend : str
+        'auto', 'sdpa', 'flashinfer', 'flashinfer_fa2' or 'flashinfer_fa3'.
+
+    Raises
+    ------
+    ConfigError
+        If image_size is not a multiple of the network's patch side.
+    BackendError
+        At the first frame, if the back end cannot serve.
+
+    """
+
+    def __init__(self, network: Network, config: StreamConfig | None = None,
+                 backend: str = 'auto') -> None:
+        config = StreamConfig() if config is None else config
+        patch = network.config.patch_px
+        require(config.image_size % patch == 0,
+                f'image_size must be a multiple of the patch side ({patch}), '
+                f'got {config.image_size}; {round(config.image_size / patch) * patch or patch} '
+                'would do')
+        self.network = network
+        self.config = config
+        self.backend_reason = 'chosen by name'
+        if backend == 'auto':
+            backend, self.backend_reason = choose_backend(
+                network.config.head_dim, network.dtype, network.device)
+            logger.info('attention back end %s: %s', backend, self.backend_reason)
+        self._backend = backend
+        self._window = config.window
+        self._stream: CachedStream | None = None
+        self._gathered: list[tuple[Tensor, int]] = []
+        self._size: tuple[int, int] | None = None
+        self._anchors = 0
+        self._frames = 0
+
+    @property
+    def window(self) -> int:
+        """Keyframes after the anchors whose patches the next frame sees."""
+        return self._window
+
+    @property
+    def backend_name(self) -> str:
+        """Attention back end; exact kernels are known from the first frame on."""
+        return self._stream.backend_name if self._stream else self._backend
+
+    @property
+    def frames(self) -> int:
+        """Frames accepted since reset, gathered anchors included."""
+        return self._frames
+
+    @property
+    def keyframes(self) -> int:
+        """Frames kept in the cache since reset, anchors included."""
+        return self._stream.kept if self._stream else 0
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of all caches on the device; 0 before the first anchors ran."""
+        return self._stream.nbytes if self._stream else 0
+
+    def push(self, image: Image, stamp_ns: int) -> list[PoseEstimate]:
+        """
+        Take one frame.
+
+        Parameters
+        ----------
+        image : ndarray of uint8, shape [H, W, 3], or floating Tensor, shape [3, H, W]
+            An RGB camera image of any size, which is resized and cropped; or RGB in [0, 1]
+            already sized (multiples of the patch side), which is taken as it is.
+        stamp_ns : int
+            Its stamp, nanoseconds; handed through.
+
+        Returns
+        -------
+        list of PoseEstimate
+            What became known: none while anchors gather, then all anchors, then one a frame.
+
+        Raises
+        ------
+        ShapeError
+            If the image has a wrong shape or dtype, or another size than the stream's.
+        ImageError
+            If the image is empty or too wide.
+        NonFinitePoseError
+            If the network's answer is no pose. The frame is dropped as if never pushed; while
+            anchors gather, all of them are.
+        CacheFullError
+            If max_keyframes frames are kept; reset, or raise it.
+
+        """
+        pixels = self._accept(image)
+        if not self._anchors:
+            self._gathered.append((pixels, stamp_ns))
+            self._frames += 1
+            return self.flush() if len(self._gathered) == self.config.anchor_frames else []
+        assert self._stream is not None
+        return [self._step(self._stream, self._stream.encode(pixels[None]), stamp_ns)]
+
+    def stream(self, frames: Iterable[tuple[Image, int]],
+               chunk: int = 1) -> Iterator[PoseEstimate]:
+        """
+        Run a finite sequence, encoding several frames at once; the estimates are those of `push`.
+
+        Parameters
+        ----------
+        frames : iterable of (image, stamp_ns)
+            See `push`.
+        chunk : int
+            Frames encoded together after the anchors: faster on a GPU, later by as many frames.
+
+        Yields
+        ------
+        PoseEstimate
+            One a frame, in order; `flush` is called at the end.
+
+        """
+        require(chunk >= 1, f'chunk must be >= 1, got {chunk}')
+        waiting: list[tuple[Tensor, int]] = []
+        for image, stamp_ns in frames:
+            if not self._anchors:
+                yield from self.push(image, stamp_ns)
+                continue
+            waiting.append((self._accept(image), stamp_ns))
+            if len(waiting) == chunk:
+                yield from self._run_chunk(waiting)
+                waiting = []
+        yield from self._run_chunk(waiting)
+        yield from self.flush()
+
+    def flush(self) -> list[PoseEstimate]:
+        """
+        Run the gathered anchors even if they are fewer than anchor_frames: the input has ended.
+
+        Returns
+        -------
+        list of PoseEstimate
+            The anchors' estimates; none when no anchors wait.
+
+        Raises
+        ------
+        NonFinitePoseError
+            If the network's answer is no pose; the anchors are dropped.
+
+        """
+        if not self._gathered:
+            return []
+        gathered, self._gathered = self._gathered, []
+        try:
+            pixels = torch.stack([pixels for pixels, _ in gathered])
+            stream = self._stream_for((pixels.shape[2], pixels.shape[3]))
+            raw = stream.run(stream.encode(pixels), 'anchor')
+            try:
+                estimates = [self._estimate(raw, index, index, stamp_ns, 'anchor')
+                             for index, (_, stamp_ns) in enumerate(gathered)]
+            except NonFinitePoseError:
+                stream.discard()
+                raise
+        except BaseException:
+            self.reset()
+            raise
+        stream.commit()
+        self._anchors = len(gathered)
+        return estimates
+
+    def set_window(self, window: int) -> None:
+        """
+        Change the window, from the next frame on.
+
+        Shrinking drops the oldest patch pages at once; growing waits for new keyframes.
+
+        Parameters
+        ----------
+        window : int
+            Keyframes, at least 1.
+
+        Raises
+        ------
+        ConfigError
+            If it is less than 1 or no integer; the window stays as it was.
+
+        """
+        is_int = isinstance(window, int) and not isinstance(window, bool)
+        require(is_int and window >= 1, f'window must be an integer >= 1, got {window!r}')
+        if self._stream is not None:
+            self._stream.set_window(window)
+        self._window = window
+
+    def reset(self) -> None:
+        """Forget all frames; the next one begins a new world. The window stays."""
+        if self._stream is not None:
+            self._stream.reset()
+        self._gathered = []
+        self._size = None
+        self._anchors = 0
+        self._frames = 0
+
+    def wait_for_device(self) -> None:
+        """Wait until the device has finished everything handed to it; no wait on a CPU."""
+        if self.network.device.type == 'cuda':
+            torch.cuda.synchronize(self.network.device)
+
+    def _accept(self, image: Image) -> Tensor:
+        patch = self.network.config.patch_px
+        if isinstance(image, Tensor):
+            if not image.is_floating_point() or image.dim() != 3 or image.shape[0] != 3:
+                raise ShapeError(f'expected a floating RGB tensor [3, H, W] in [0, 1], got '
+                                 f'{image.dtype} {list(image.shape)}; camera images go in as '
+                                 'uint8 arrays [H, W, 3]')
+            if image.shape[1] % patch or image.shape[2] % patch or 0 in image.shape:
+                raise ShapeError(f'expected height and width in multiples of {patch}, got '
+                                 f'{image.shape[1]} x {image.shape[2]}; resize it, or push a '
+                                 'uint8 array')
+            pixels = image.to(self.network.device, torch.float32)
+        else:
+            sized = preprocess(image, self.config.image_size, patch)
+            pixels = sized.to(self.network.device).float() / 255
+        size = (pixels.shape[1], pixels.shape[2])
+        if self._size is not None and size != self._size:
+            raise ShapeError(f'expected frames of {self._size[0]} x {self._size[1]} (height x '
+                             f'width after resizing) in this stream, got {size[0]} x {size[1]}; '
+                             'call reset() to begin a new one')
+        self._size = size
+        return pixels
+
+    def _stream_for(self, size: tuple[int, int]) -> CachedStream:
+        if self._stream is None or self._stream.size != size:
+            # The old caches go first, so that two are never held.
+            self._stream = None
+            self._stream = CachedStream(
+                self.network, self.config, size, self._window, self._backend)
+            logger.info('caches for %d x %d images: %.1f MB on %s, back end %s', size[1], size[0],
+                        self._stream.nbytes / 1e6, self.network.device,
+                        self._stream.backend_name)
+        return self._stream
+
+    def _run_chunk(self, chunk: list[tuple[Tensor, int]]) -> Iterator[PoseEstimate]:
+        if chunk:
+            assert self._stream is not None
+            encoded = self._stream.encode(torch.stack([pixels for pixels, _ in chunk]))
+            for patches, (_, stamp_ns) in zip(encoded, chunk, strict=True):
+                yield self._step(self._stream, patches[None], stamp_ns)
+
+    def _step(self, stream: CachedStream, patches: Tensor, stamp_ns: int) -> PoseEstimate:
+        since = self._frames - self._anchors
+        kept = since % self.config.keyframe_interval == 0
+        kind: FrameKind = 'keyframe' if kept else 'transient'
+        raw = stream.run(patches, kind)
+        try:
+            estimate = self._estimate(raw, 0, self._frames, stamp_ns, kind)
+        except NonFinitePoseError:
+            stream.discard()
+            raise
+        stream.commit()
+        self._frames += 1
+        return estimate
+
+    def _estimate(self, raw: RawOutput, row: int, index: int, stamp_ns: int,
+                  kind: FrameKind) -> PoseEstimate:
+        encoding = raw.pose_encoding[row]
+        assert self._size is not None
+        depth = raw.depth[row] if raw.depth is not None else None
+        confidence = raw.depth_confidence[row] if raw.depth_confidence is not None else None
+        return PoseEstimate(
+            frame_index=index, stamp_ns=stamp_ns, T_world_camera=decode_pose(encoding),
+            K=decode_intrinsics(encoding, *self._size), image_size=self._size,
+            is_anchor=kind == 'anchor', is_keyframe=kind != 'transient',
+            pose_encoding=encoding, depth=depth, depth_confidence=confidence)
