@@ -81,8 +81,8 @@ def decode_compressed(data: Any, image_format: str = '') -> NDArray[np.uint8]:
     """
     encoding = image_format.split(';')[0].strip()
     if 'compressedDepth' in image_format or is_depth_encoding(encoding):
-        raise ImageError(f"compressed format '{image_format}' is a depth map, not a picture; choose the "
-                         'topic of a colour or grey camera')
+        raise ImageError(f"compressed format '{image_format}' is a depth map, not a picture; "
+                         'choose the topic of a colour or grey camera')
     content = bytes(data)
     if not content:
         raise ImageError(f"compressed image is empty (format '{image_format}', 0 bytes)")
@@ -93,8 +93,8 @@ def decode_compressed(data: Any, image_format: str = '') -> NDArray[np.uint8]:
         raise ImageError(f'compressed image of {len(content)} bytes cannot be decoded: '
                          f'{error.err}') from error
     if image is None:
-        raise ImageError(f"compressed image of {len(content)} bytes (format '{image_format}') is no "
-                         'image that OpenCV can decode; expected JPEG, PNG or WebP')
+        raise ImageError(f"compressed image of {len(content)} bytes (format '{image_format}') is "
+                         'no image that OpenCV can decode; expected JPEG, PNG or WebP')
     if image.ndim == 2 and encoding.startswith('bayer_') and image.dtype.itemsize <= 2:
         height, width = image.shape
         name = encoding.rstrip('0123456789') + str(8 * image.dtype.itemsize)

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 import logging
 from types import TracebackType
+from typing import TypeVar
 
 from lingbot_ros.errors import SourceError
 from lingbot_ros.records import Frame
-from typing_extensions import Self
+
+_S = TypeVar('_S', bound='Source')
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +105,7 @@ class Source(abc.ABC):
     def close(self) -> None:  # noqa: B027 - folders hold nothing open
         """Release files; the source cannot be iterated afterwards."""
 
-    def __enter__(self) -> Self:
+    def __enter__(self: _S) -> _S:
         """Return the source; it is closed at the end of the block."""
         return self
 
