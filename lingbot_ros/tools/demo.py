@@ -1,0 +1,172 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Play a bag through ROS 2 into the node and record what it publishes: three processes.
+
+Player, node and recorder are the programs that a robot runs; nothing here imports ROS. They meet
+through DDS, so a demo that ends well has shown that images, poses and stamps cross it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import time
+
+from lingbot_ros.errors import LingbotError
+from lingbot_ros.streaming.trajectory import read_tum
+
+POSE_TOPIC = '/lingbot/pose'
+IMAGE_TOPIC = '/camera/image_raw'
+_POLL_S = 0.2
+_STOP_S = 10.0
+
+
+@dataclass(frozen=True)
+class DemoConfig:
+    """
+    Settings of a demo.
+
+    Attributes
+    ----------
+    bag : Path
+        Bag with an image topic.
+    output : Path
+        Folder for trajectory and logs; made when absent.
+    checkpoint : str
+        As for the node: a file, or 'random'.
+    image_size, anchor_frames, window : int
+        As for the node.
+    rate : float
+        Speed of the player, 1 being the bag's own.
+    quiet_s : float
+        Seconds without a new pose, after the player has ended, that end the demo.
+    start_s : float
+        Seconds within which the node must be ready (loading included).
+
+    """
+
+    bag: Path
+    output: Path
+    checkpoint: str = 'random'
+    image_size: int = 224
+    anchor_frames: int = 8
+    window: int = 16
+    rate: float = 0.5
+    quiet_s: float = 3.0
+    start_s: float = 300.0
+
+
+@contextmanager
+def _process(name: str, arguments: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run one of our programs with its output in a file; end it as Ctrl-C does."""
+    with log.open('wb') as file:
+        # Its own session: a background process would inherit an ignored SIGINT.
+        process = subprocess.Popen([sys.executable, '-m', *arguments], stdin=subprocess.DEVNULL,
+                                   stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            code = process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            code = process.wait()
+        print(f'{name}: exit code {code}, log in {log}')
+
+
+def _lines(path: Path) -> int:
+    return path.read_bytes().count(b'\n') if path.exists() else 0
+
+
+def _wait_for(text: str, log: Path, process: subprocess.Popen[bytes], limit_s: float) -> None:
+    deadline = time.monotonic() + limit_s
+    while text not in log.read_text(errors='replace'):
+        if process.poll() is not None or time.monotonic() > deadline:
+            tail = log.read_text(errors='replace').splitlines()[-3:]
+            raise LingbotError(f'expected {text!r} in {log} within {limit_s:g} s, got: '
+                               + ' / '.join(tail))
+        time.sleep(_POLL_S)
+
+
+def run_demo(config: DemoConfig) -> Path:
+    """
+    Run the three processes to the end of the bag.
+
+    Parameters
+    ----------
+    config : DemoConfig
+        What to play, and where to write.
+
+    Returns
+    -------
+    Path
+        TUM file of the poses as published, at least one.
+
+    Raises
+    ------
+    LingbotError
+        If a process did not start, or no pose came.
+
+    """
+    config.output.mkdir(parents=True, exist_ok=True)
+    trajectory = config.output / 'trajectory.tum'
+    trajectory.unlink(missing_ok=True)
+    # A hyphen in front of numbers is no option; values reach the node as YAML.
+    parameters = {'checkpoint': config.checkpoint, 'image_size': config.image_size,
+                  'anchor_frames': config.anchor_frames, 'window': config.window}
+    node_arguments = ['lingbot_ros.ros.stream_node', '--ros-args',
+                      '--remap', f'image:={IMAGE_TOPIC}']
+    for name, value in parameters.items():
+        node_arguments += ['--param', f'{name}:={value}']
+    logs = {name: config.output / f'{name}.log' for name in ('node', 'recorder', 'player')}
+    with (_process('node', node_arguments, logs['node']) as node,
+          _process('recorder', ['lingbot_ros.cli', 'record', POSE_TOPIC, '--output',
+                                str(trajectory)], logs['recorder'])):
+        _wait_for('recording', logs['recorder'], node, config.start_s)
+        with _process('player', ['lingbot_ros.cli', 'play', str(config.bag), '--topic',
+                                 IMAGE_TOPIC, '--rate', str(config.rate)],
+                      logs['player']) as player:
+            player.wait()
+        count, changed = _lines(trajectory), time.monotonic()
+        while time.monotonic() - changed < config.quiet_s:
+            time.sleep(_POLL_S)
+            if _lines(trajectory) != count:
+                count, changed = _lines(trajectory), time.monotonic()
+    if not count:
+        raise LingbotError(f'no pose came on {POSE_TOPIC}; the reasons are in '
+                           + ', '.join(str(log) for log in logs.values()))
+    return trajectory
+
+
+def summary(config: DemoConfig, trajectory: Path) -> str:
+    """
+    Say what came out.
+
+    Parameters
+    ----------
+    config : DemoConfig
+        What was run.
+    trajectory : Path
+        TUM file of a demo.
+
+    Returns
+    -------
+    str
+        Lines for the user.
+
+    """
+    poses = read_tum(trajectory)
+    lines = [f'{len(poses)} poses over {(poses.stamps_ns[-1] - poses.stamps_ns[0]) / 1e9:.2f} s '
+             f'of images: {trajectory}']
+    if config.checkpoint == 'random':
+        lines.append('The weights are random: these poses show that the pipeline works and mean '
+                     'nothing else.\nReal ones need a checkpoint: ./dev demo --checkpoint FILE '
+                     '(docs/checkpoints.md)')
+    return '\n'.join(lines)
