@@ -1,0 +1,213 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Parameters of the node as one table, and their checks; no ROS import.
+
+`config/stream.yaml` and `docs/ros_interface.md` repeat the table for people, and a test keeps the
+three equal. `lingbot_ros.ros.declare` hands the table to rclpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+import re
+
+from lingbot_ros.config import StreamConfig
+from lingbot_ros.errors import ConfigError
+
+_KINDS: dict[str, type] = {'bool': bool, 'integer': int, 'double': float, 'string': str}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """
+    One row of the table.
+
+    Attributes
+    ----------
+    name, kind : str
+        The ROS name, and 'bool', 'integer', 'double' or 'string'.
+    default : bool, int, float or str
+        Value without any setting.
+    text : str
+        What it does, one sentence.
+    unit : str
+        Unit of the value; empty when it has none.
+    low, high : int or float or None
+        Inclusive range of a number.
+    step : int
+        Allowed values are low, low + step, ...; 0 allows every value of the range.
+    choices : tuple of str
+        Allowed strings; empty allows every string that matches `pattern`.
+    pattern : str
+        Regular expression the whole string must match; empty allows every string.
+    dynamic : bool
+        Takes effect at the next frame; otherwise it is read-only once the node runs.
+
+    """
+
+    name: str
+    kind: str
+    default: bool | int | float | str
+    text: str
+    unit: str = ''
+    low: int | float | None = None
+    high: int | float | None = None
+    step: int = 0
+    choices: tuple[str, ...] = ()
+    pattern: str = ''
+    dynamic: bool = False
+
+    @property
+    def allowed(self) -> str:
+        """The range or the choices in words; empty when everything of the kind is allowed."""
+        if self.choices:
+            return ', '.join(self.choices)
+        if self.low is not None:
+            step = f' step {self.step}' if self.step else ''
+            return f'{self.low} to {self.high}{step}'
+        return _PATTERN_WORDS.get(self.pattern, '')
+
+    def check(self, value: object) -> bool | int | float | str:
+        """
+        Return a value in the row's kind, or refuse it.
+
+        Parameters
+        ----------
+        value : object
+            What the user gave. An integer is accepted for a double, because YAML and the command
+            line make `1` an integer.
+
+        Returns
+        -------
+        bool, int, float or str
+            The value, converted.
+
+        Raises
+        ------
+        ConfigError
+            If the kind, the range or the choice is wrong.
+
+        """
+        kind = _KINDS[self.kind]
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise ConfigError(f'{self.name} must be of type {self.kind}, got {value!r}')
+        assert isinstance(value, (bool, int, float, str))
+        if self.low is not None and self.high is not None:
+            assert isinstance(value, (int, float))
+            in_range = self.low <= value <= self.high  # false for NaN
+            if not in_range or (self.step and (value - self.low) % self.step):
+                raise ConfigError(f'{self.name} must be {self.allowed}, got {value}')
+        if self.choices and value not in self.choices:
+            raise ConfigError(f'{self.name} must be one of {self.allowed}, got {value!r}')
+        if self.pattern and not re.fullmatch(self.pattern, str(value)):
+            raise ConfigError(f'{self.name} must be {self.allowed}, got {value!r}')
+        return value
+
+
+_DEVICE = r'auto|cpu|cuda(:\d+)?'
+# tf2 refuses names with a leading slash; blanks and slashes at the ends are always mistakes.
+_FRAME = r'[^/\s](\S*[^/\s])?'
+_FRAME_OR_EMPTY = rf'({_FRAME})?'
+_PATTERN_WORDS = {
+    _DEVICE: 'auto, cpu, cuda, cuda:N',
+    _FRAME: 'a frame name without blanks or a slash at either end',
+    _FRAME_OR_EMPTY: 'empty, or a frame name without blanks or a slash at either end',
+}
+
+TABLE: tuple[Parameter, ...] = (
+    Parameter('checkpoint', 'string', '',
+              "Weights: path of a .pt or .safetensors file, or 'random' for a small network "
+              'whose poses mean nothing (tests, demos). The node exits with code 2 without it.'),
+    Parameter('device', 'string', 'auto',
+              'Where the network runs; auto takes CUDA where there is one.', pattern=_DEVICE),
+    Parameter('dtype', 'string', 'auto',
+              'Number format of the network; auto takes what suits the device.',
+              choices=('auto', 'fp32', 'bf16', 'fp16')),
+    Parameter('backend', 'string', 'auto',
+              'Attention implementation; auto takes FlashInfer on CUDA where it is installed, '
+              'else sdpa.',
+              choices=('auto', 'sdpa', 'flashinfer', 'flashinfer_fa2', 'flashinfer_fa3')),
+    Parameter('image_size', 'integer', 518,
+              'Width every image is resized to before the network; heights follow, at most this.',
+              unit='px', low=56, high=1036, step=14),
+    Parameter('anchor_frames', 'integer', 8,
+              'First frames of a stream, seen together; they fix origin and scale.',
+              unit='frames', low=1, high=64),
+    Parameter('window', 'integer', 64,
+              'Last keyframes whose patch tokens are kept; poses stay continuous when it changes.',
+              unit='keyframes', low=1, high=4096, dynamic=True),
+    Parameter('keyframe_interval', 'integer', 1,
+              'Every n-th frame after the anchors is kept in the cache.',
+              unit='frames', low=1, high=1000),
+    Parameter('camera_iterations', 'integer', 4,
+              'Refinement iterations of the camera head.', low=1, high=16),
+    Parameter('max_keyframes', 'integer', 2048,
+              'Kept frames the cache has room for; when they are used up the stream resets and '
+              'goes on at the last pose.',
+              unit='keyframes', low=1, high=1000000),
+    Parameter('odom_frame', 'string', 'odom',
+              'Name of the fixed frame the poses are in.', pattern=_FRAME),
+    Parameter('camera_frame', 'string', '',
+              "Name of the camera's optical frame; empty takes header.frame_id of each image.",
+              pattern=_FRAME_OR_EMPTY),
+    Parameter('publish_tf', 'bool', True,
+              'Publish the transform odom_frame -> camera frame on /tf.', dynamic=True),
+    Parameter('publish_depth', 'bool', False,
+              'Run the depth head and publish ~/depth.'),
+    Parameter('image_transport', 'string', 'raw',
+              'raw subscribes sensor_msgs/Image on image, compressed subscribes '
+              'sensor_msgs/CompressedImage on image/compressed.',
+              choices=('raw', 'compressed')),
+    Parameter('path_max_length', 'integer', 1024,
+              'Newest poses kept in ~/path.', unit='poses', low=1, high=100000, dynamic=True),
+    Parameter('position_stddev', 'double', 0.05,
+              'Standard deviation of each position axis in ~/odometry.',
+              unit='scene units', low=0.001, high=1000.0, dynamic=True),
+    Parameter('rotation_stddev', 'double', 0.02,
+              'Standard deviation of each rotation axis in ~/odometry.',
+              unit='rad', low=0.001, high=3.2, dynamic=True),
+)
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """Values of the dynamic parameters at one moment, as the worker uses them for one frame."""
+
+    window: int
+    publish_tf: bool
+    path_max_length: int
+    position_stddev: float
+    rotation_stddev: float
+
+
+def stream_config(values: Mapping[str, object]) -> StreamConfig:
+    """
+    Take the settings of the stream from checked parameter values.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        Every parameter of the table by name.
+
+    Returns
+    -------
+    StreamConfig
+
+    Raises
+    ------
+    ConfigError
+        If two values contradict each other.
+
+    """
+    names = ('anchor_frames', 'window', 'keyframe_interval', 'camera_iterations', 'image_size',
+             'max_keyframes')
+    numbers: dict[str, int] = {}
+    for name in names:
+        value = values[name]
+        assert isinstance(value, int)
+        numbers[name] = value
+    return StreamConfig(depth=bool(values['publish_depth']), **numbers)
