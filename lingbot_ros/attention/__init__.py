@@ -3,10 +3,12 @@
 """Attention back ends over the paged cache, behind one protocol."""
 
 from lingbot_ros.attention.backend import (
-    BACKENDS,
     AttentionBackend,
+    BACKENDS,
     choose_backend,
     make_backend,
 )
+from lingbot_ros.attention.manager import FlashInferKVCacheManager
 
-__all__ = ['BACKENDS', 'AttentionBackend', 'choose_backend', 'make_backend']
+__all__ = ['BACKENDS', 'AttentionBackend', 'FlashInferKVCacheManager', 'choose_backend',
+           'make_backend']

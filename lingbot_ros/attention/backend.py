@@ -12,13 +12,12 @@ from __future__ import annotations
 import importlib.util
 from typing import Protocol
 
-import torch
-
 from lingbot_ros.attention import flashinfer
 from lingbot_ros.attention.flashinfer import FlashInferBackend
 from lingbot_ros.attention.sdpa import SdpaBackend
 from lingbot_ros.cache.spec import VisiblePages
 from lingbot_ros.errors import BackendError
+import torch
 
 BACKENDS = ('auto', 'sdpa', 'flashinfer', 'flashinfer_fa2', 'flashinfer_fa3')
 

@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import torch
-
 from lingbot_ros.cache.paged import check_tensor
 from lingbot_ros.cache.spec import VisiblePages
-from lingbot_ros.errors import ShapeError
+from lingbot_ros.errors import CacheError, ShapeError
+import torch
 
 
 def check_visible(visible: VisiblePages, page_size: int, queries: int) -> None:
@@ -28,29 +27,47 @@ def check_visible(visible: VisiblePages, page_size: int, queries: int) -> None:
         raise ShapeError(f'queries must be >= 1, got {queries}')
 
 
-def check_queries(q: torch.Tensor, shape: tuple[int, int, int], dtype: torch.dtype,
-                  device: torch.device) -> None:
+def check_run(q: torch.Tensor, q_dtype: torch.dtype, visible: VisiblePages | None, queries: int,
+              pages: torch.Tensor, page: tuple[int, int, int], dtype: torch.dtype,
+              device: torch.device) -> VisiblePages:
     """
-    Check the queries of ``run`` against the plan.
+    Check the arguments of ``run`` against the plan.
+
+    Parameters
+    ----------
+    q, pages : Tensor
+        The arguments: queries, and the pool of a layer.
+    q_dtype, dtype : torch.dtype
+        Expected of the queries and of the pool.
+    visible, queries
+        The plan; None when there is none.
+    page : tuple of int
+        Page size, heads, head_dim of the back end.
+    device : torch.device
+        Expected of both.
+
+    Returns
+    -------
+    VisiblePages
+        The planned ones.
 
     Raises
     ------
+    CacheError
+        If nothing was planned.
     ShapeError
         Naming expected and got.
 
     """
-    check_tensor('q', q, shape, dtype, device)
-
-
-def check_pool(pages: torch.Tensor, page: tuple[int, int, int], dtype: torch.dtype,
-               device: torch.device) -> None:
-    """
-    Check the pool of ``run``: ``[pages, 2, page_size, heads, head_dim]``, contiguous.
-
-    Raises
-    ------
-    ShapeError
-        Naming expected and got.
-
-    """
-    check_tensor('pages', pages, (pages.shape[0], 2, *page), dtype, device)
+    if visible is None:
+        raise CacheError('run needs a plan; call plan once a frame before')
+    check_tensor('q', q, (queries, *page[1:]), q_dtype, device)
+    count = pages.shape[0] if pages.ndim else 0
+    check_tensor('pages', pages, (count, 2, *page), dtype, device)
+    if not pages.is_contiguous():
+        raise ShapeError('pages must be contiguous, got strides '
+                         f'{pages.stride()}; pass the pool itself')
+    if visible.highest >= count:
+        raise ShapeError(f'pages must hold the planned page {visible.highest}, got {count} '
+                         'pages; resize the cache when the table grows')
+    return visible

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
-from lingbot_ros.attention.checks import check_pool, check_queries, check_visible
+from lingbot_ros.attention.checks import check_run, check_visible
 from lingbot_ros.cache.spec import VisiblePages
-from lingbot_ros.errors import BackendError, CacheError
+from lingbot_ros.errors import BackendError
+import torch
 
 DTYPES = (torch.float16, torch.bfloat16)
 HEAD_DIMS = (64, 128)
@@ -67,6 +66,7 @@ class FlashInferBackend:
         self._dtype = dtype
         self._device = device
         self._queries = 0
+        self._visible: VisiblePages | None = None
         self._planned: torch.cuda.Event | None = None
         try:
             self._wrapper = _wrapper(device, kernel)
@@ -98,6 +98,7 @@ class FlashInferBackend:
         """
         check_visible(visible, self._page[0], queries)
         self._prepare(visible, queries)
+        self._visible = visible
         self._queries = queries
 
     def run(self, q: torch.Tensor, pages: torch.Tensor) -> torch.Tensor:
@@ -124,10 +125,8 @@ class FlashInferBackend:
             If shape, dtype or device differ from the plan.
 
         """
-        if not self._queries:
-            raise CacheError('run needs a plan; call plan once a frame before')
-        check_queries(q, (self._queries, *self._page[1:]), self._dtype, self._device)
-        check_pool(pages, self._page, self._dtype, self._device)
+        check_run(q, self._dtype, self._visible, self._queries, pages, self._page, self._dtype,
+                  self._device)
         return self._wrapper.run(q.contiguous(), pages)
 
     def _prepare(self, visible: VisiblePages, queries: int) -> None:

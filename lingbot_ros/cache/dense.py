@@ -9,11 +9,10 @@ for all frames it may ever hold.
 
 from __future__ import annotations
 
-import torch
-
 from lingbot_ros.cache.paged import check_tensor
 from lingbot_ros.config import require
 from lingbot_ros.errors import CacheError, CacheFullError
+import torch
 
 
 class DenseCache:

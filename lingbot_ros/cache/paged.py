@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
 from lingbot_ros.cache.spec import FrameSlots, PageSpec
 from lingbot_ros.errors import ShapeError
+import torch
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +112,16 @@ class PagedCache:
         PreparedSlots
             For ``write``.
 
+        Raises
+        ------
+        ShapeError
+            If a page is beyond the pools: the table has grown, the cache was not resized.
+
         """
+        highest = max(slots.patch_pages + slots.special_pages)
+        if highest >= self.pages:
+            raise ShapeError(f'slots name page {highest}, the cache has {self.pages} pages; '
+                             'resize the cache when the table grows')
         size, special = self._spec.page_size, self._spec.special_tokens
         rows: list[int] = []
         for index, page in enumerate(slots.patch_pages):

@@ -11,6 +11,7 @@ tokens of all kept frames continuously over its pages.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from lingbot_ros.config import require
 
@@ -120,6 +121,11 @@ class VisiblePages:
         require(1 <= self.last_page_len <= self.page_size,
                 f'last_page_len must be 1 .. page_size ({self.page_size}), '
                 f'got {self.last_page_len}')
+
+    @cached_property
+    def highest(self) -> int:
+        """Highest page id."""
+        return max(self.pages)
 
     @property
     def tokens(self) -> int:

@@ -11,7 +11,7 @@ brings back exactly the state before ``begin``. Knows page ids, no tensor.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args, Literal
 
 from lingbot_ros.cache.pool import PagePool
 from lingbot_ros.cache.spec import FrameSlots, PageSpec, VisiblePages
@@ -230,7 +230,7 @@ class PageTable:
 
     def grow(self, window: int) -> int:
         """
-        Number further patch pages, so that set_window can go up to ``window``.
+        Add patch pages, so that set_window can go up to ``window``.
 
         New ids follow all existing ones, so nothing moves. Enlarge the tensors first (to
         ``pages_for(window)`` pages): if that fails for want of memory, the table is unchanged.
