@@ -118,7 +118,6 @@ def run_demo(config: DemoConfig) -> Path:
     config.output.mkdir(parents=True, exist_ok=True)
     trajectory = config.output / 'trajectory.tum'
     trajectory.unlink(missing_ok=True)
-    # A hyphen in front of numbers is no option; values reach the node as YAML.
     parameters = {'checkpoint': config.checkpoint, 'image_size': config.image_size,
                   'anchor_frames': config.anchor_frames, 'window': config.window}
     node_arguments = ['lingbot_ros.ros.stream_node', '--ros-args',
@@ -128,8 +127,9 @@ def run_demo(config: DemoConfig) -> Path:
     logs = {name: config.output / f'{name}.log' for name in ('node', 'recorder', 'player')}
     with (_process('node', node_arguments, logs['node']) as node,
           _process('recorder', ['lingbot_ros.cli', 'record', POSE_TOPIC, '--output',
-                                str(trajectory)], logs['recorder'])):
-        _wait_for('recording', logs['recorder'], node, config.start_s)
+                                str(trajectory)], logs['recorder']) as recorder):
+        _wait_for('ready: ', logs['node'], node, config.start_s)
+        _wait_for('recording ', logs['recorder'], recorder, config.start_s)
         with _process('player', ['lingbot_ros.cli', 'play', str(config.bag), '--topic',
                                  IMAGE_TOPIC, '--rate', str(config.rate)],
                       logs['player']) as player:
