@@ -81,6 +81,16 @@ class PageTable:
         return self._pages
 
     @property
+    def free_patch_pages(self) -> int:
+        """Patch pages that belong to no frame."""
+        return self._patch_pool.free_count
+
+    @property
+    def free_special_pages(self) -> int:
+        """Special pages not yet started."""
+        return self._special_pool.free_count
+
+    @property
     def is_open(self) -> bool:
         """Whether a frame is between begin and commit or discard."""
         return self._open is not None
