@@ -34,6 +34,8 @@ ALLOWED = {
     # The public names.
     '__init__': {'model', 'streaming'},
 }
+# Public addresses that are resolved at first use, from a room above.
+LAZY = {('cache/__init__.py', 'lingbot_ros.attention.manager.FlashInferKVCacheManager')}
 ROS_MODULES = {
     'ament_index_python', 'builtin_interfaces', 'cv_bridge', 'diagnostic_msgs', 'geometry_msgs',
     'launch', 'launch_ros', 'lifecycle_msgs', 'nav_msgs', 'rcl_interfaces', 'rclpy',
@@ -99,7 +101,7 @@ def test_imports_point_down(path: Path) -> None:
     rooms = set(ALLOWED) - {'__init__'}
     for line, name in imports_of(path):
         parts = name.split('.')
-        if parts[0] != 'lingbot_ros':
+        if parts[0] != 'lingbot_ros' or (name_of(path), name) in LAZY:
             continue
         if parts[1] not in rooms:
             assert room == 'cli', (
