@@ -82,12 +82,14 @@ class Aggregator(nn.Module):
 
         Returns
         -------
-        Tensor, shape [frames, patches, width]
-            Patch tokens in the network's dtype.
+        Tensor of float32, shape [frames, patches, width]
+            Patch tokens.
 
         """
-        mean, std = (images.new_tensor(v).view(3, 1, 1) for v in (MEAN, STD))
-        return self.patch_embed(((images - mean) / std).to(self.camera_token.dtype))
+        # Channel by channel: scalars need no copy to the device, which would synchronise.
+        normalised = [(images[:, channel] - mean) / std
+                      for channel, (mean, std) in enumerate(zip(MEAN, STD, strict=True))]
+        return self.patch_embed(torch.stack(normalised, dim=1))
 
     def _special_tokens(self, roles: list[FrameRole]) -> Tensor:
         later = [int(not role.first) for role in roles]
@@ -111,7 +113,7 @@ class Aggregator(nn.Module):
 
         Parameters
         ----------
-        patches : Tensor, shape [frames, patches, width]
+        patches : Tensor of float32, shape [frames, patches, width]
             From `encode`.
         grid : tuple of int
             Patch rows and columns.
@@ -122,7 +124,7 @@ class Aggregator(nn.Module):
 
         Returns
         -------
-        list of Tensor, each of shape [frames, tokens, 2 * width]
+        list of Tensor of float32, each of shape [frames, tokens, 2 * width]
             Frame-block and global-block output side by side, at each tap.
 
         """

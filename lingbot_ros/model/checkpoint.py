@@ -126,8 +126,14 @@ def _check(path: Path, shapes: Shapes, network: nn.Module) -> None:
 
 def _read_pt(path: Path) -> dict[str, Tensor]:
     try:
+        with path.open('rb') as file:
+            known = file.read(2)[:2] in (b'PK', b'\x80\x02')
         loaded: Any = torch.load(path, map_location='cpu', weights_only=True)
     except pickle.UnpicklingError as error:
+        if not known:
+            raise CheckpointError(f'{path} is not a readable PyTorch checkpoint: it begins as '
+                                  'neither a zip nor a pickle. Download it again and compare '
+                                  'its SHA-256') from error
         raise CheckpointError(
             f'{path} holds more than tensors, and loading would execute code: refused. Expected '
             'a dict of tensors, plain or under "model"; save it again with '
@@ -168,14 +174,14 @@ def _stream_safetensors(path: Path, names: list[str]) -> Iterator[tuple[str, Ten
                 yield name, file.get_tensor(name)
 
 
-def _place(network: nn.Module, tensors: Iterator[tuple[str, Tensor]], device: torch.device,
+def _place(network: Network, tensors: Iterator[tuple[str, Tensor]], device: torch.device,
            dtype: torch.dtype) -> None:
     for name, tensor in tensors:
         if name.startswith(IGNORED_PREFIX):
             continue
         if not tensor.is_floating_point():
             raise CheckpointError(f'{name}: expected floating point weights, got {tensor.dtype}')
-        wanted = dtype if name.startswith('aggregator.') else torch.float32
+        wanted = dtype if network.takes_dtype(name) else torch.float32
         owner, _, leaf = name.rpartition('.')
         value = tensor.to(device, wanted, copy=True)
         network.get_submodule(owner).register_parameter(
@@ -263,8 +269,8 @@ def load_network(checkpoint: str | Path, device: str | torch.device = 'auto',
         A `.pt` file (a dict of tensors, plain or under "model"), a `.safetensors` file, or
         'random': a small network whose weights are drawn and whose poses mean nothing.
     device, dtype : str, torch.device, torch.dtype
-        See `resolve_device` and `resolve_dtype`. Encoder and aggregator run in dtype, the heads
-        always in float32.
+        See `resolve_device` and `resolve_dtype`. Encoder and aggregator compute in dtype,
+        the heads always in float32.
     config : NetworkConfig, optional
         Sizes; read off the checkpoint by default.
 
@@ -314,6 +320,6 @@ def load_network(checkpoint: str | Path, device: str | torch.device = 'auto',
 def _random_network(config: NetworkConfig, device: torch.device, dtype: torch.dtype) -> Network:
     network = Network(config)
     fill_random(network)
-    network.aggregator.to(dtype)
+    network.cast(dtype)
     network.is_random = True
     return network.to(device).eval().requires_grad_(False)

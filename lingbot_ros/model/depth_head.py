@@ -124,7 +124,7 @@ class DepthHead(nn.Module):
         levels = []
         for number, (tap, project, resize) in enumerate(
                 zip(taps, self.projects, self.resize_layers, strict=True), start=1):
-            x = self.norm(tap[:, self.specials:].float()).transpose(1, 2).unflatten(2, grid)
+            x = self.norm(tap[:, self.specials:]).transpose(1, 2).unflatten(2, grid)
             x = project(x)
             x = x + position_embedding(x.shape[1], *grid, aspect, x.device)
             levels.append(self.scratch.get_submodule(f'layer{number}_rn')(resize(x)))
@@ -136,7 +136,7 @@ class DepthHead(nn.Module):
 
         Parameters
         ----------
-        taps : list of four Tensors, each of shape [frames, tokens, 2 * width]
+        taps : list of four Tensors of float32, each of shape [frames, tokens, 2 * width]
             From the aggregator, special tokens first.
         size : tuple of int
             Height and width of the image, pixels.

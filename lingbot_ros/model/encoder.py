@@ -19,8 +19,8 @@ class PatchProjection(nn.Module):
         self.proj = nn.Conv2d(3, width, patch_px, patch_px)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Map normalised images [frames, 3, H, W] to tokens [frames, patches, width]."""
-        return self.proj(images).flatten(2).transpose(1, 2)
+        """Map normalised images [frames, 3, H, W] to float32 tokens [frames, patches, width]."""
+        return self.proj(images.to(self.proj.weight.dtype)).float().flatten(2).transpose(1, 2)
 
 
 class VitEncoder(nn.Module):
@@ -50,16 +50,15 @@ class VitEncoder(nn.Module):
         self.norm = nn.LayerNorm(width, eps=1e-6)
 
     def positions(self, rows: int, columns: int) -> Tensor:
-        """Position table of a patch grid [1, 1 + rows * columns, width], in its own dtype."""
+        """Position table of a patch grid, [1, 1 + rows * columns, width]."""
         if (rows, columns) == (self.grid, self.grid):
             return self.pos_embed
         table = self.pos_embed[:, 1:].unflatten(1, (self.grid, self.grid)).permute(0, 3, 1, 2)
-        resized = F.interpolate(table.float(), (rows, columns), mode='bicubic', antialias=True)
-        patches = resized.flatten(2).transpose(1, 2).to(self.pos_embed.dtype)
-        return torch.cat((self.pos_embed[:, :1], patches), dim=1)
+        resized = F.interpolate(table, (rows, columns), mode='bicubic', antialias=True)
+        return torch.cat((self.pos_embed[:, :1], resized.flatten(2).transpose(1, 2)), dim=1)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Map normalised images [frames, 3, H, W] to tokens [frames, patches, width]."""
+        """Map normalised images [frames, 3, H, W] to float32 tokens [frames, patches, width]."""
         frames, _, height, width = images.shape
         x = torch.cat((self.cls_token.expand(frames, -1, -1), self.patch_embed(images)), dim=1)
         x = x + self.positions(height // self.patch_px, width // self.patch_px)

@@ -1,6 +1,11 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Layers shared by encoder, aggregator and camera head; parameter names are the checkpoint's."""
+"""
+Layers shared by encoder, aggregator and camera head; parameter names are the checkpoint's.
+
+The residual stream and all normalisation stay in float32; only linear layers and attention run in
+the dtype of their weights. In half precision that costs little and keeps most of the accuracy.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +41,7 @@ class Mlp(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map x [..., width] to [..., out]."""
-        return self.fc2(F.gelu(self.fc1(x)))
+        return self.fc2(F.gelu(self.fc1(x.to(self.fc1.weight.dtype))))
 
 
 class Attention(nn.Module):
@@ -55,6 +60,7 @@ class Attention(nn.Module):
     def __init__(self, width: int, heads: int, qk_norm: bool) -> None:
         super().__init__()
         self.heads = heads
+        self.qk_norm = qk_norm
         self.qkv = nn.Linear(width, 3 * width)
         self.q_norm = nn.LayerNorm(width // heads) if qk_norm else nn.Identity()
         self.k_norm = nn.LayerNorm(width // heads) if qk_norm else nn.Identity()
@@ -67,8 +73,8 @@ class Attention(nn.Module):
 
         Parameters
         ----------
-        x : Tensor, shape [batch, tokens, width]
-            Tokens.
+        x : Tensor of float32, shape [batch, tokens, width]
+            Normalised tokens.
         attend : callable, optional
             Takes q, k, v of shape [tokens, heads, head_dim] (batch 1) and returns the attended
             values in that shape; used where keys and values are cached. By default the tokens of
@@ -80,18 +86,21 @@ class Attention(nn.Module):
         Returns
         -------
         Tensor, shape [batch, tokens, width]
-            Projected output.
+            Projected output, in the dtype of the weights.
 
         """
         batch, tokens, width = x.shape
-        q, k, v = self.qkv(x).view(batch, tokens, 3, self.heads, -1).unbind(2)
-        q, k = self.q_norm(q), self.k_norm(k)
+        qkv = self.qkv(x.to(self.qkv.weight.dtype))
+        q, k, v = qkv.view(batch, tokens, 3, self.heads, -1).unbind(2)
+        if self.qk_norm:
+            q, k = self.q_norm(q.float()), self.k_norm(k.float())
         if attend is None:
             q, k, v = (part.transpose(1, 2) for part in (q, k, v))
         else:
             q, k, v = q[0], k[0], v[0]
         if rotate is not None:
             q, k = rotate(q), rotate(k)
+        q, k = q.to(v.dtype), k.to(v.dtype)
         if attend is None:
             out = F.scaled_dot_product_attention(q, k, v).transpose(1, 2)
         else:
@@ -125,6 +134,6 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, attend: Attend | None = None,
                 rotate: Rotate | None = None) -> Tensor:
-        """Map tokens x [batch, tokens, width] to the same shape; see `Attention.forward`."""
+        """Map float32 tokens [batch, tokens, width] to the same; see `Attention.forward`."""
         x = x + self.ls1(self.attn(self.norm1(x), attend, rotate))
         return x + self.ls2(self.mlp(self.norm2(x)))

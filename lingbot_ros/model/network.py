@@ -1,6 +1,6 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The whole network: encoder and aggregator in the chosen dtype, heads in float32."""
+"""The whole network: encoder and aggregator compute in a chosen dtype, the heads in float32."""
 
 from __future__ import annotations
 
@@ -56,8 +56,19 @@ class Network(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the encoder and aggregator, and so of cached keys and values."""
-        return self.aggregator.camera_token.dtype
+        """What encoder and aggregator compute in, and so the dtype of cached keys and values."""
+        return self.get_parameter('aggregator.frame_blocks.0.attn.qkv.weight').dtype
+
+    def takes_dtype(self, name: str) -> bool:
+        """Whether a parameter takes the chosen dtype: linear layers outside the heads do."""
+        owner = self.get_submodule(name.rpartition('.')[0])
+        return name.startswith('aggregator.') and isinstance(owner, (nn.Linear, nn.Conv2d))
+
+    def cast(self, dtype: torch.dtype) -> None:
+        """Change what encoder and aggregator compute in; the heads stay in float32."""
+        for name, parameter in self.named_parameters():
+            if self.takes_dtype(name):
+                parameter.data = parameter.data.to(dtype)
 
     def grid(self, size: tuple[int, int]) -> tuple[int, int]:
         """Patch rows and columns of an image of a size (height, width) in pixels."""
@@ -74,7 +85,7 @@ class Network(nn.Module):
 
     def pose(self, taps: list[Tensor], iterations: int, memory: CameraMemory) -> Tensor:
         """Pose encodings [frames, 9] from the taps; see `CameraHead.forward`."""
-        return self.camera_head(taps[-1][:, 0].float(), iterations, memory)
+        return self.camera_head(taps[-1][:, 0], iterations, memory)
 
     def depth(self, taps: list[Tensor], size: tuple[int, int]) -> tuple[Tensor, Tensor]:
         """Depth and confidence [frames, H, W] from the taps; see `DepthHead.forward`."""
