@@ -70,13 +70,12 @@ class FlashInferBackend:
         self._planned: torch.cuda.Event | None = None
         try:
             self._wrapper = _wrapper(device, kernel)
+            self._prepare(VisiblePages((0,), 1, page_size), 1)
         except ImportError as error:
             raise BackendError(f'flashinfer cannot be imported ({error}); {INSTALL}') from error
-        try:
-            self._prepare(VisiblePages((0,), 1, page_size), 1)
         except (RuntimeError, OSError) as error:
-            raise BackendError(f'flashinfer cannot build or load its {kernel} kernels: {error}; '
-                               "install a CUDA toolkit with nvcc, or choose backend 'sdpa'"
+            raise BackendError(f'flashinfer cannot build or load its {kernel} kernels ({error}); '
+                               "it needs a CUDA toolkit with nvcc, or choose backend 'sdpa'"
                                ) from error
 
     def plan(self, visible: VisiblePages, queries: int) -> None:
@@ -127,7 +126,8 @@ class FlashInferBackend:
         """
         check_run(q, self._dtype, self._visible, self._queries, pages, self._page, self._dtype,
                   self._device)
-        return self._wrapper.run(q.contiguous(), pages)
+        q = q.contiguous()
+        return self._wrapper.run(q, pages, out=torch.empty_like(q))
 
     def _prepare(self, visible: VisiblePages, queries: int) -> None:
         size, heads, head_dim = self._page
