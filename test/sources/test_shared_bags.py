@@ -9,7 +9,6 @@ from pathlib import Path
 
 from lingbot_ros.errors import SourceError
 from lingbot_ros.sources import open_source
-import numpy as np
 import pytest
 
 DATA = Path(os.environ.get('LINGBOT_DATA', '/nonexistent'))
@@ -60,15 +59,6 @@ def test_bags_that_are_refused(path, topic, text):
         with open_source(DATA / 'bags' / path, topic) as source:
             list(source)
     assert '\n' not in str(caught.value)
-
-
-def test_the_same_picture_raw_and_compressed():
-    """The old bag holds one camera twice, as bgr8 and as JPEG: colours must not be swapped."""
-    with open_source(DATA / 'bags/klintan_db3', '/image') as source:
-        (raw,) = source
-    with open_source(DATA / 'bags/klintan_db3', '/image/compressed') as source:
-        (jpeg,) = source
-    assert np.abs(raw.image.astype(int) - jpeg.image).mean() < 12
 
 
 @pytest.mark.parametrize('name, count', [
