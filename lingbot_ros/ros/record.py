@@ -1,7 +1,7 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Record a pose topic to a TUM file, a line as each message comes.
+`lingbot_ros record`: a pose topic to a TUM file, a line as each message comes.
 
 The type and the reliability are taken from the publisher, so the caller names only the topic. The
 file is readable at any moment and complete when the process ends, also by a signal.
@@ -9,8 +9,10 @@ file is readable at any moment and complete when the process ends, also by a sig
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+import logging
 from pathlib import Path
 import time
 from types import TracebackType
@@ -26,6 +28,8 @@ import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+_log = logging.getLogger(__name__)
 
 _POSES: dict[str, tuple[type, Callable[[Any], Pose]]] = {
     'geometry_msgs/msg/PoseStamped': (PoseStamped, lambda message: message.pose),
@@ -186,3 +190,25 @@ def record(topic: str, output: Path, wait_s: float = 0.0, idle_s: float = 0.0) -
             node.destroy_node()
             rclpy.try_shutdown()
     return Recording(recorder.poses, recorder.skipped)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `lingbot_ros record`."""
+    parser.add_argument('topic', metavar='TOPIC', nargs='?', default='/lingbot/pose',
+                        help='PoseStamped, PoseWithCovarianceStamped or Odometry '
+                        '(default /lingbot/pose)')
+    parser.add_argument('--output', type=Path, default=Path('recorded.tum'), metavar='FILE',
+                        help='TUM trajectory (default recorded.tum)')
+    parser.add_argument('--wait', type=float, default=0.0, metavar='SECONDS',
+                        help='give up when the topic has no publisher by then (default: never)')
+    parser.add_argument('--idle', type=float, default=0.0, metavar='SECONDS',
+                        help='end after this much silence behind the last pose (default: end by '
+                        'Ctrl-C alone)')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; 1 when nothing was recorded."""
+    recording = record(args.topic, args.output, args.wait, args.idle)
+    _log.info('%d poses in %s, %d messages with old stamps left out', recording.poses,
+              args.output, recording.skipped)
+    return 0 if recording.poses else 1

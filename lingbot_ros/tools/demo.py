@@ -1,14 +1,16 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Play a bag through ROS 2 into the node and record what it publishes: three processes.
+`lingbot_ros demo`: a bag through ROS 2 into the node, and what it publishes into a file.
 
-Player, node and recorder are the programs that a robot runs; nothing here imports ROS. They meet
-through DDS, so a demo that ends well has shown that images, poses and stamps cross it.
+Player, node and recorder are three processes, the programs that a robot runs; nothing here
+imports ROS. They meet through DDS, so a demo that ends well has shown that images, poses and
+stamps cross it.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,10 +21,14 @@ import sys
 import time
 
 from lingbot_ros.errors import LingbotError
-from lingbot_ros.streaming.trajectory import read_tum
+from lingbot_ros.streaming.trajectory import read_tum, Trajectory
+from lingbot_ros.tools.plot import plot_trajectory
+import numpy as np
 
 POSE_TOPIC = '/lingbot/pose'
 IMAGE_TOPIC = '/camera/image_raw'
+# The node publishes in x forward, y left, z up; the plot reads x right, y down, z forward.
+_OPTICAL_FROM_ODOM = np.array([[0, -1, 0, 0], [0, 0, -1, 0], [1, 0, 0, 0], [0, 0, 0, 1]])
 _POLL_S = 0.2
 _STOP_S = 10.0
 
@@ -126,11 +132,11 @@ def run_demo(config: DemoConfig) -> Path:
         node_arguments += ['--param', f'{name}:={value}']
     logs = {name: config.output / f'{name}.log' for name in ('node', 'recorder', 'player')}
     with (_process('node', node_arguments, logs['node']) as node,
-          _process('recorder', ['lingbot_ros.cli', 'record', POSE_TOPIC, '--output',
+          _process('recorder', ['lingbot_ros', 'record', POSE_TOPIC, '--output',
                                 str(trajectory)], logs['recorder']) as recorder):
         _wait_for('ready: ', logs['node'], node, config.start_s)
         _wait_for('recording ', logs['recorder'], recorder, config.start_s)
-        with _process('player', ['lingbot_ros.cli', 'play', str(config.bag), '--topic',
+        with _process('player', ['lingbot_ros', 'play', str(config.bag), '--topic',
                                  IMAGE_TOPIC, '--rate', str(config.rate)],
                       logs['player']) as player:
             player.wait()
@@ -145,28 +151,43 @@ def run_demo(config: DemoConfig) -> Path:
     return trajectory
 
 
-def summary(config: DemoConfig, trajectory: Path) -> str:
-    """
-    Say what came out.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `lingbot_ros demo`."""
+    defaults = DemoConfig(Path(), Path())
+    parser.add_argument('bag', type=Path, metavar='BAG', help='bag with an image topic')
+    parser.add_argument('--output', type=Path, default=Path('demo'), metavar='FOLDER',
+                        help='for trajectory, plot and logs (default demo)')
+    parser.add_argument('--checkpoint', default=defaults.checkpoint, metavar='PATH',
+                        help="weights (.pt or .safetensors); 'random' is the default, and its "
+                        'poses mean nothing')
+    parser.add_argument('--rate', type=float, default=defaults.rate, metavar='FACTOR',
+                        help=f'speed of the player (default {defaults.rate:g}); slower when the '
+                        'node drops frames')
+    for name, value, text in (
+            ('image-size', defaults.image_size, 'width of the processed image, pixels'),
+            ('anchor-frames', defaults.anchor_frames, 'first frames, which fix origin and scale'),
+            ('window', defaults.window, 'keyframes after the anchors that are kept whole')):
+        parser.add_argument(f'--{name}', type=int, default=value, metavar='N',
+                            help=f'{text} (default {value})')
 
-    Parameters
-    ----------
-    config : DemoConfig
-        What was run.
-    trajectory : Path
-        TUM file of a demo.
 
-    Returns
-    -------
-    str
-        Lines for the user.
-
-    """
-    poses = read_tum(trajectory)
-    lines = [f'{len(poses)} poses over {(poses.stamps_ns[-1] - poses.stamps_ns[0]) / 1e9:.2f} s '
-             f'of images: {trajectory}']
-    if config.checkpoint == 'random':
-        lines.append('The weights are random: these poses show that the pipeline works and mean '
-                     'nothing else.\nReal ones need a checkpoint: ./dev demo --checkpoint FILE '
-                     '(docs/checkpoints.md)')
-    return '\n'.join(lines)
+def run(args: argparse.Namespace) -> int:
+    """Run the command: play, record, plot, and say what came out."""
+    config = DemoConfig(args.bag, args.output, args.checkpoint, args.image_size,
+                        args.anchor_frames, args.window, args.rate)
+    file = run_demo(config)
+    recorded = Trajectory()
+    for stamp_ns, T_odom_camera in read_tum(file):
+        recorded.append(stamp_ns, _OPTICAL_FROM_ODOM @ T_odom_camera)
+    random = config.checkpoint == 'random'
+    warning = 'RANDOM WEIGHTS: these poses mean nothing' if random else ''
+    plot = file.with_suffix('.png')
+    plot_trajectory(plot, recorded, f'{config.bag} through ROS 2', warning)
+    seconds = (recorded.stamps_ns[-1] - recorded.stamps_ns[0]) / 1e9
+    print(f'trajectory: {file} ({len(recorded)} poses over {seconds:.2f} s of images)')
+    print(f'plot:       {plot}')
+    if random:
+        print('The weights are random: this shows that images and poses travel, and the poses '
+              'mean nothing.\nReal ones need a checkpoint, see docs/checkpoints.md: '
+              './dev demo --checkpoint FILE')
+    return 0
