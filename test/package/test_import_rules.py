@@ -31,6 +31,7 @@ ALLOWED = {
     'ros': {'geometry', 'imaging', 'model', 'sources', 'streaming'},
     'tools': {'geometry', 'imaging', 'model', 'sources', 'streaming'},
     'cli': {'ros', 'tools'},
+    '__main__': {'cli'},
     # The public names.
     '__init__': {'model', 'streaming'},
 }
