@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+import re
 import signal
 import subprocess
 import sys
@@ -63,7 +64,7 @@ class DemoConfig:
     image_size: int = 224
     anchor_frames: int = 8
     window: int = 16
-    rate: float = 0.5
+    rate: float = 0.2
     quiet_s: float = 3.0
     start_s: float = 300.0
 
@@ -136,8 +137,8 @@ def run_demo(config: DemoConfig) -> Path:
                                 str(trajectory)], logs['recorder']) as recorder):
         _wait_for('ready: ', logs['node'], node, config.start_s)
         _wait_for('recording ', logs['recorder'], recorder, config.start_s)
-        with _process('player', ['lingbot_ros', 'play', str(config.bag), '--topic',
-                                 IMAGE_TOPIC, '--rate', str(config.rate)],
+        with _process('player', ['lingbot_ros', 'play', str(config.bag), '--to', IMAGE_TOPIC,
+                                 '--rate', str(config.rate), '--wait-for-subscriber', '30'],
                       logs['player']) as player:
             player.wait()
         count, changed = _lines(trajectory), time.monotonic()
@@ -183,11 +184,14 @@ def run(args: argparse.Namespace) -> int:
     warning = 'RANDOM WEIGHTS: these poses mean nothing' if random else ''
     plot = file.with_suffix('.png')
     plot_trajectory(plot, recorded, f'{config.bag} through ROS 2', warning)
-    seconds = (recorded.stamps_ns[-1] - recorded.stamps_ns[0]) / 1e9
-    print(f'trajectory: {file} ({len(recorded)} poses over {seconds:.2f} s of images)')
+    match = re.search(r'(\d+) images sent', (config.output / 'player.log').read_text())
+    images = int(match[1]) if match else 0
+    print(f'trajectory: {file} ({len(recorded)} poses from {images} images)')
     print(f'plot:       {plot}')
+    if len(recorded) < images:
+        print('The node skips images while it is busy; a lower --rate loses fewer.')
     if random:
         print('The weights are random: this shows that images and poses travel, and the poses '
               'mean nothing.\nReal ones need a checkpoint, see docs/checkpoints.md: '
-              './dev demo --checkpoint FILE')
+              '--checkpoint FILE')
     return 0
