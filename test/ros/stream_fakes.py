@@ -1,0 +1,61 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A session that answers with poses of a known motion, and an engine around it."""
+
+from __future__ import annotations
+
+import time
+
+from lingbot_ros.geometry.rigid import make_transform
+from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
+from lingbot_ros.records import PoseEstimate
+from lingbot_ros.ros.engine import Engine
+import numpy as np
+
+STEP = make_transform(matrix_from_quat_xyzw([0, np.sin(0.05), 0, np.cos(0.05)]), [0, 0, 0.1])
+START = make_transform(matrix_from_quat_xyzw([0.01, 0, 0, 1]), [0.001, 0, 0])
+
+
+class FakeSession:
+    """
+    Moves by STEP a frame from START after every reset.
+
+    `fail` maps the number of a push (all pushes, from 0) to an exception to raise there.
+    """
+
+    def __init__(self, anchors: int = 2, seconds: float = 0.0, fail: dict | None = None) -> None:
+        self.anchors, self.seconds, self.fail = anchors, seconds, fail or {}
+        self.pushes, self.resets, self.windows = 0, 0, []
+        self.cache_bytes = 12345
+        self.reset()
+
+    def reset(self) -> None:
+        self.resets += 1
+        self._pose, self._index, self._gathered = START, 0, []
+
+    def set_window(self, window: int) -> None:
+        self.windows.append((self.pushes, window))
+
+    def push(self, image: np.ndarray, stamp_ns: int) -> list[PoseEstimate]:
+        number = self.pushes
+        self.pushes += 1
+        time.sleep(self.seconds)
+        if number in self.fail:
+            raise self.fail[number]
+        self._gathered.append(stamp_ns)
+        if self._index == 0 and len(self._gathered) < self.anchors:
+            return []
+        stamps, self._gathered = self._gathered, []
+        return [self._estimate(stamp) for stamp in stamps]
+
+    def _estimate(self, stamp_ns: int) -> PoseEstimate:
+        pose, self._pose = self._pose, self._pose @ STEP
+        index, self._index = self._index, self._index + 1
+        K = np.array([[50.0, 0, 28], [0, 60, 21], [0, 0, 1]])
+        return PoseEstimate(index, stamp_ns, pose, K, (42, 56), index < self.anchors, True,
+                            np.zeros(9, np.float32))
+
+
+def fake_engine(session: FakeSession) -> Engine:
+    return Engine(session, False, 'cpu (fake)', 'float32 (fake)', 'sdpa (fake)',
+                  lambda K, size: K * [[size[1] / 56], [size[0] / 42], [1]])
