@@ -195,11 +195,16 @@ def test_every_cut_gives_frames_or_one_line(tmp_path, storage):
             assert len(got) == frames or source.incomplete or source.dropped
 
 
-@pytest.mark.parametrize('storage', ['sqlite3', 'mcap'])
-def test_random_damage_gives_frames_or_one_line(tmp_path, storage):
+@pytest.mark.parametrize('storage, mode', [
+    ('sqlite3', None), ('mcap', None), ('mcap', 'message'), ('ros1', None)])
+def test_random_damage_gives_frames_or_one_line(tmp_path, storage, mode):
     logging.disable(logging.CRITICAL)
-    bag = write_bag(tmp_path / 'bag', {'/camera': [image(i) for i in range(6)]}, storage)
-    (file,) = [p for p in bag.iterdir() if p.name != 'metadata.yaml']
+    if storage == 'ros1':
+        file = bag = write_bag1(tmp_path / 'a.bag', '/camera',
+                                [image(i, store=STORE1) for i in range(6)])
+    else:
+        bag = write_bag(tmp_path / 'bag', {'/camera': [image(i) for i in range(6)]}, storage, mode)
+        (file,) = [p for p in bag.iterdir() if p.name != 'metadata.yaml']
     whole = np.frombuffer(file.read_bytes(), np.uint8)
     rng = np.random.default_rng(11)
     try:
