@@ -95,10 +95,11 @@ def _lines(path: Path) -> int:
 def _wait_for(text: str, log: Path, process: subprocess.Popen[bytes], limit_s: float) -> None:
     deadline = time.monotonic() + limit_s
     while text not in log.read_text(errors='replace'):
-        if process.poll() is not None or time.monotonic() > deadline:
-            tail = log.read_text(errors='replace').splitlines()[-3:]
-            raise LingbotError(f'expected {text!r} in {log} within {limit_s:g} s, got: '
-                               + ' / '.join(tail))
+        ended = process.poll() is not None
+        if ended or time.monotonic() > deadline:
+            last = (log.read_text(errors='replace').splitlines() or ['nothing'])[-1]
+            raise LingbotError(f'the {log.stem} {"ended" if ended else "took too long"} before it '
+                               f'said {text!r}; its last line: {last}')
         time.sleep(_POLL_S)
 
 
