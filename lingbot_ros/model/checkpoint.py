@@ -9,22 +9,18 @@ like the released one. Nothing here downloads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 import logging
 from pathlib import Path
 import pickle
-import re
 from typing import Any
 
-from lingbot_ros.config import (
-    CameraHeadConfig,
-    DepthHeadConfig,
-    EncoderConfig,
-    NetworkConfig,
-)
-from lingbot_ros.errors import CheckpointError, ConfigError
+from lingbot_ros.config import NetworkConfig
+from lingbot_ros.errors import CheckpointError
+from lingbot_ros.model.device import resolve_device, resolve_dtype
 from lingbot_ros.model.network import Network, TINY
 from lingbot_ros.model.random_weights import fill_random
+from lingbot_ros.model.sizes import infer_config, Shapes
 from safetensors import safe_open, SafetensorError
 import torch
 from torch import nn, Tensor
@@ -36,71 +32,6 @@ IGNORED_PREFIX = 'point_head.'
 # Tensors of one safetensors mapping; reopening in between returns the pages already copied.
 GROUP = 64
 _SHOWN = 5
-
-Shapes = Mapping[str, tuple[int, ...]]
-
-
-def _count(shapes: Shapes, prefix: str) -> int:
-    pattern = re.compile(re.escape(prefix) + r'\.(\d+)\.')
-    return 1 + max((int(m[1]) for m in map(pattern.match, shapes) if m), default=-1)
-
-
-def infer_config(shapes: Shapes) -> NetworkConfig:
-    """
-    Read the sizes of a network off the shapes of its tensors.
-
-    Attention heads of encoder and camera head leave no trace in the shapes; they are taken as 64
-    and 128 features wide, as in the released network.
-
-    Parameters
-    ----------
-    shapes : mapping of str to tuple of int
-        Shape by tensor name.
-
-    Returns
-    -------
-    NetworkConfig
-        The released sizes when the shapes say too little to tell.
-
-    Raises
-    ------
-    CheckpointError
-        If the number of aggregator blocks is not a multiple of four, so that the taps are unknown.
-
-    """
-    released = NetworkConfig()
-    try:
-        width = shapes['aggregator.camera_token'][-1]
-        head_dim = shapes['aggregator.global_blocks.0.attn.q_norm.weight'][0]
-        channels = [shapes[f'depth_head.projects.{i}.weight'][0] for i in range(4)]
-        features = shapes['depth_head.scratch.layer1_rn.weight'][0]
-        conv = 'aggregator.patch_embed.proj.weight'
-        vit = 'aggregator.patch_embed.patch_embed.proj.weight'
-        patch_px = shapes[conv if conv in shapes else vit][-1]
-        encoder = EncoderConfig(kind='conv')
-        if conv not in shapes:
-            encoder = EncoderConfig(
-                blocks=_count(shapes, 'aggregator.patch_embed.blocks'),
-                heads=max(1, width // 64),
-                registers=shapes['aggregator.patch_embed.register_tokens'][1],
-                grid=round((shapes['aggregator.patch_embed.pos_embed'][1] - 1) ** 0.5))
-    except (KeyError, IndexError):
-        return released
-    blocks = max(_count(shapes, f'aggregator.{kind}_blocks') for kind in ('frame', 'global'))
-    if (width, blocks) == (released.width, released.blocks) and encoder.kind == 'vit':
-        return released
-    if blocks % 4:
-        raise CheckpointError(
-            f'expected a multiple of 4 aggregator blocks (taps are then known), got {blocks}; '
-            'pass config= to say which blocks are tapped')
-    quarter = blocks // 4
-    return NetworkConfig(
-        width=width, blocks=blocks, heads=width // head_dim, patch_px=patch_px, encoder=encoder,
-        taps=(quarter - 1, 2 * quarter - 1, 3 * quarter - 1, blocks - 1),
-        camera=CameraHeadConfig(blocks=max(1, _count(shapes, 'camera_head.trunk')),
-                                heads=max(1, 2 * width // 128)),
-        depth=DepthHeadConfig(channels=(channels[0], channels[1], channels[2], channels[3]),
-                              features=features))
 
 
 def _listed(what: str, names: list[str]) -> list[str]:
@@ -186,75 +117,6 @@ def _place(network: Network, tensors: Iterator[tuple[str, Tensor]], device: torc
         value = tensor.to(device, wanted, copy=True)
         network.get_submodule(owner).register_parameter(
             leaf, nn.Parameter(value, requires_grad=False))
-
-
-def resolve_device(device: str | torch.device) -> torch.device:
-    """
-    Device of a name.
-
-    Parameters
-    ----------
-    device : str or torch.device
-        'auto' (CUDA where there is one, else CPU), 'cpu', 'cuda' or 'cuda:N'.
-
-    Returns
-    -------
-    torch.device
-        The device, with an index if it is a CUDA device.
-
-    Raises
-    ------
-    ConfigError
-        If the name is unknown or the machine lacks the device.
-
-    """
-    if device == 'auto':
-        device = 'cuda' if torch.cuda.is_available() else 'cpu'
-    try:
-        chosen = torch.device(device)
-    except RuntimeError:
-        chosen = torch.device('meta')
-    if chosen.type not in ('cpu', 'cuda'):
-        raise ConfigError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got {device!r}")
-    if chosen.type == 'cuda':
-        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        index = chosen.index or 0
-        if index >= count:
-            raise ConfigError(f'device {device!r} asked for, but PyTorch sees {count} CUDA '
-                              "devices; set device to 'cpu' or install a CUDA build of torch")
-        return torch.device('cuda', index)
-    return chosen
-
-
-def resolve_dtype(dtype: str | torch.dtype, device: torch.device) -> torch.dtype:
-    """
-    Dtype of a name.
-
-    Parameters
-    ----------
-    dtype : str or torch.dtype
-        'auto' (bf16 on CUDA, fp32 on CPU), 'fp32', 'bf16', 'fp16', or one of those dtypes.
-    device : torch.device
-        Decides 'auto'.
-
-    Returns
-    -------
-    torch.dtype
-        The dtype.
-
-    Raises
-    ------
-    ConfigError
-        If the name is unknown.
-
-    """
-    names = {'fp32': torch.float32, 'bf16': torch.bfloat16, 'fp16': torch.float16}
-    if dtype == 'auto':
-        return names['bf16' if device.type == 'cuda' else 'fp32']
-    chosen = names.get(dtype) if isinstance(dtype, str) else dtype
-    if chosen is None or chosen not in names.values():
-        raise ConfigError(f"dtype must be 'auto', 'fp32', 'bf16' or 'fp16', got {dtype!r}")
-    return chosen
 
 
 def load_network(checkpoint: str | Path, device: str | torch.device = 'auto',

@@ -18,6 +18,7 @@ from lingbot_ros.cache.paged import PagedCache
 from lingbot_ros.cache.spec import PageSpec
 from lingbot_ros.cache.table import FrameKind, PageTable
 from lingbot_ros.config import StreamConfig
+from lingbot_ros.errors import CacheFullError
 from lingbot_ros.model.aggregator import FrameRole
 from lingbot_ros.model.network import Network
 import numpy as np
@@ -76,6 +77,13 @@ def page_spec(network: Network, config: StreamConfig, size: tuple[int, int],
         element_bytes=network.dtype.itemsize)
 
 
+def _too_large(need_bytes: int, device: torch.device) -> CacheFullError:
+    free_bytes, _ = torch.cuda.mem_get_info(device)
+    return CacheFullError(f'page pool does not fit: need {need_bytes / 1e9:.2f} GB, have '
+                          f'{free_bytes / 1e9:.2f} GB free on {device}; lower window, '
+                          'max_keyframes or image_size')
+
+
 class CachedStream:
     """
     Caches and attention back end for one image size.
@@ -93,6 +101,11 @@ class CachedStream:
     backend : str
         Attention back end by name.
 
+    Raises
+    ------
+    CacheFullError
+        If the device has too little memory.
+
     """
 
     def __init__(self, network: Network, config: StreamConfig, size: tuple[int, int],
@@ -105,21 +118,19 @@ class CachedStream:
         self._backend = make_backend(backend, spec.heads, spec.head_dim, spec.page_size,
                                      network.dtype, network.device)
         self._table = PageTable(spec)
-        self._pages = PagedCache(spec, network.dtype, network.device)
         camera = network.config.camera
-        self._camera = DenseCache(
-            config.camera_iterations * camera.blocks, config.max_keyframes + 1, camera.heads,
-            2 * network.config.width // camera.heads, torch.float32, network.device)
+        try:
+            self._pages = PagedCache(spec, network.dtype, network.device)
+            self._camera = DenseCache(
+                config.camera_iterations * camera.blocks, config.max_keyframes + 1, camera.heads,
+                2 * network.config.width // camera.heads, torch.float32, network.device)
+        except torch.OutOfMemoryError as error:
+            raise _too_large(spec.total_bytes, network.device) from error
 
     @property
     def kept(self) -> int:
         """Frames kept since reset."""
         return self._table.kept
-
-    @property
-    def backend_name(self) -> str:
-        """The back end that runs."""
-        return self._backend.name
 
     @property
     def nbytes(self) -> int:
@@ -211,7 +222,11 @@ class CachedStream:
         pages = self._table.pages_for(window)
         if pages > self._table.pages:
             # Tensors first: when memory runs out the table still numbers what there is.
-            self._pages.resize(pages)
+            try:
+                self._pages.resize(pages)
+            except torch.OutOfMemoryError as error:
+                growth = (pages - self._table.pages) * self._pages.nbytes // self._table.pages
+                raise _too_large(growth, self._network.device) from error
             self._table.grow(window)
         self._table.set_window(window)
 

@@ -131,3 +131,43 @@ def preprocess(image: NDArray[np.uint8], image_size: int, patch_px: int) -> torc
             (plan.resized[1], plan.resized[0]), Image.Resampling.BICUBIC))
     cropped = image[plan.top:plan.top + plan.size[0]]
     return torch.from_numpy(np.ascontiguousarray(cropped.transpose(2, 0, 1)))
+
+
+def network_input(image: NDArray[np.uint8] | torch.Tensor, image_size: int, patch_px: int,
+                  device: torch.device) -> torch.Tensor:
+    """
+    Turn whatever a session takes into network input.
+
+    Parameters
+    ----------
+    image : ndarray of uint8, shape [H, W, 3], or floating Tensor, shape [3, H, W]
+        An RGB camera image, which is resized and cropped; or RGB in [0, 1] already sized
+        (multiples of the patch side), which is taken as it is.
+    image_size, patch_px : int
+        Width of a resized camera image and patch side, pixels.
+    device : torch.device
+        Where the result lives.
+
+    Returns
+    -------
+    Tensor of float32, shape [3, h, w]
+        RGB in [0, 1].
+
+    Raises
+    ------
+    ShapeError
+        If shape or dtype are neither of the two.
+    ImageError
+        If a camera image is empty or too wide.
+
+    """
+    if not isinstance(image, torch.Tensor):
+        return preprocess(image, image_size, patch_px).to(device).float() / 255
+    shape = list(image.shape)
+    if not image.is_floating_point() or len(shape) != 3 or shape[0] != 3:
+        raise ShapeError(f'expected a floating RGB tensor [3, H, W] in [0, 1], got {image.dtype} '
+                         f'{shape}; camera images go in as uint8 arrays [H, W, 3]')
+    if shape[1] % patch_px or shape[2] % patch_px or 0 in shape:
+        raise ShapeError(f'expected height and width in multiples of {patch_px}, got {shape[1]} '
+                         f'x {shape[2]}; resize it, or push a uint8 array')
+    return image.to(device, torch.float32)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 import logging
 
-from lingbot_ros.attention.backend import choose_backend
+from lingbot_ros.attention.backend import choose_backend, make_backend
 from lingbot_ros.cache.table import FrameKind
 from lingbot_ros.config import require, StreamConfig
 from lingbot_ros.errors import NonFinitePoseError, ShapeError
@@ -24,7 +24,7 @@ from lingbot_ros.geometry.pose_encoding import decode_intrinsics, decode_pose
 from lingbot_ros.model.network import Network
 from lingbot_ros.records import PoseEstimate
 from lingbot_ros.streaming.cached_stream import CachedStream, RawOutput
-from lingbot_ros.streaming.preprocess import preprocess
+from lingbot_ros.streaming.preprocess import network_input
 import numpy as np
 from numpy.typing import NDArray
 import torch
@@ -53,7 +53,7 @@ class StreamSession:
     ConfigError
         If image_size is not a multiple of the network's patch side.
     BackendError
-        At the first frame, if the back end cannot serve.
+        If the back end cannot serve; kernels are compiled here if they must be.
 
     """
 
@@ -72,7 +72,9 @@ class StreamSession:
             backend, self.backend_reason = choose_backend(
                 network.config.head_dim, network.dtype, network.device)
             logger.info('attention back end %s: %s', backend, self.backend_reason)
-        self._backend = backend
+        # Page size does not matter to what can fail or take time here.
+        self._backend = make_backend(backend, network.config.heads, network.config.head_dim, 1,
+                                     network.dtype, network.device).name
         self._window = config.window
         self._stream: CachedStream | None = None
         self._gathered: list[tuple[Tensor, int]] = []
@@ -87,8 +89,8 @@ class StreamSession:
 
     @property
     def backend_name(self) -> str:
-        """Attention back end; exact kernels are known from the first frame on."""
-        return self._stream.backend_name if self._stream else self._backend
+        """Attention back end that runs."""
+        return self._backend
 
     @property
     def frames(self) -> int:
@@ -247,20 +249,8 @@ class StreamSession:
             torch.cuda.synchronize(self.network.device)
 
     def _accept(self, image: Image) -> Tensor:
-        patch = self.network.config.patch_px
-        if isinstance(image, Tensor):
-            if not image.is_floating_point() or image.dim() != 3 or image.shape[0] != 3:
-                raise ShapeError(f'expected a floating RGB tensor [3, H, W] in [0, 1], got '
-                                 f'{image.dtype} {list(image.shape)}; camera images go in as '
-                                 'uint8 arrays [H, W, 3]')
-            if image.shape[1] % patch or image.shape[2] % patch or 0 in image.shape:
-                raise ShapeError(f'expected height and width in multiples of {patch}, got '
-                                 f'{image.shape[1]} x {image.shape[2]}; resize it, or push a '
-                                 'uint8 array')
-            pixels = image.to(self.network.device, torch.float32)
-        else:
-            sized = preprocess(image, self.config.image_size, patch)
-            pixels = sized.to(self.network.device).float() / 255
+        pixels = network_input(image, self.config.image_size, self.network.config.patch_px,
+                               self.network.device)
         size = (pixels.shape[1], pixels.shape[2])
         if self._size is not None and size != self._size:
             raise ShapeError(f'expected frames of {self._size[0]} x {self._size[1]} (height x '
@@ -275,9 +265,8 @@ class StreamSession:
             self._stream = None
             self._stream = CachedStream(
                 self.network, self.config, size, self._window, self._backend)
-            logger.info('caches for %d x %d images: %.1f MB on %s, back end %s', size[1], size[0],
-                        self._stream.nbytes / 1e6, self.network.device,
-                        self._stream.backend_name)
+            logger.info('caches for %d x %d images: %.1f MB on %s', size[1], size[0],
+                        self._stream.nbytes / 1e6, self.network.device)
         return self._stream
 
     def _run_chunk(self, chunk: list[tuple[Tensor, int]]) -> Iterator[PoseEstimate]:

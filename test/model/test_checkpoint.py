@@ -12,8 +12,8 @@ import sys
 import golden
 from lingbot_ros import CameraHeadConfig, load_network, Network, NetworkConfig
 from lingbot_ros.errors import CheckpointError, ConfigError
-from lingbot_ros.model.checkpoint import infer_config
 from lingbot_ros.model.network import TINY
+from lingbot_ros.model.sizes import infer_config
 import pytest
 from safetensors.torch import save_file
 import torch

@@ -5,7 +5,8 @@
 import copy
 
 from batch_oracle import Plan, run
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lingbot_ros import load_network, StreamConfig, StreamSession
 from lingbot_ros.errors import CacheFullError, ConfigError, NonFinitePoseError, ShapeError
 import numpy as np
@@ -233,3 +234,23 @@ def test_new_size_after_reset(tiny_network):
     session.reset()
     estimates = push_all(session, images(4, size=(42, 28)))
     assert [e.image_size for e in estimates] == [(42, 28)] * 4
+
+
+def test_caches_that_do_not_fit_say_need_and_have(tiny_network, monkeypatch):
+    from lingbot_ros.streaming import cached_stream
+
+    def exhausted(*_):
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(torch.cuda, 'mem_get_info', lambda _: (2_500_000_000, 0))
+    session = StreamSession(tiny_network, config())
+    push_all(session, images(5))
+    with monkeypatch.context() as patch:
+        patch.setattr(cached_stream.PagedCache, 'resize', exhausted)
+        with pytest.raises(CacheFullError, match='need .* GB, have 2.50 GB free'):
+            session.set_window(1000)
+    assert session.window == 2
+    assert len(push_all(session, images(2))) == 2
+    monkeypatch.setattr(cached_stream, 'PagedCache', exhausted)
+    with pytest.raises(CacheFullError, match='page pool does not fit'):
+        push_all(StreamSession(tiny_network, config()), images(3))
