@@ -22,7 +22,6 @@ from lingbot_ros.records import Frame
 from lingbot_ros.sources.bag_files import (
     BagFiles,
     BROKEN_FILE_ERRORS,
-    full_type,
     storage_files,
     Topic,
 )
@@ -195,10 +194,9 @@ class BagSource(Source):
                                None if self._files.is_ros1 else raw)
 
     def _deserialize(self, raw: bytes) -> Any:
-        name = full_type(self.msgtype)
         if self._files.is_ros1:
-            return self._store.deserialize_ros1(raw, name)
-        return self._store.deserialize_cdr(raw, name)
+            return self._store.deserialize_ros1(raw, self.msgtype)
+        return self._store.deserialize_cdr(raw, self.msgtype)
 
     def _frames(self) -> Iterator[Frame]:
         for number, item in enumerate(self.messages(), 1):
