@@ -59,9 +59,8 @@ def open_engine(values: Mapping[str, object]) -> Engine:
 
     """
     # Imported here, in the worker thread: torch takes seconds, and the node answers meanwhile.
-    from lingbot_ros.model.checkpoint import load_network
+    from lingbot_ros import load_network, StreamSession
     from lingbot_ros.streaming.preprocess import crop_geometry
-    from lingbot_ros.streaming.session import StreamSession
 
     config = stream_config(values)
     network = load_network(

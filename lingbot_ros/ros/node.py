@@ -14,7 +14,7 @@ import logging
 import threading
 from typing import Any
 
-from lingbot_ros.errors import BackendError, ImageError, LingbotError, NonFinitePoseError
+from lingbot_ros.errors import ImageError, LingbotError, NonFinitePoseError
 from lingbot_ros.imaging.compressed import decode_compressed
 from lingbot_ros.imaging.encodings import decode_image
 from lingbot_ros.ros.declare import declare_parameters, read_dynamic
@@ -201,12 +201,9 @@ class StreamNode(Node):
                             message.step, message.is_bigendian)
 
     def _recover(self, error: Exception) -> None:
-        if isinstance(error, BackendError):  # known at the first frame only; never gets better
-            self._refuse(error)
-            return
-        if self._tracker is not None:
-            self._tracker.abandon(error)
-            self._status.waiting = self._tracker.waiting
+        assert self._tracker is not None
+        self._tracker.abandon(error)
+        self._status.waiting = self._tracker.waiting
         self._log_throttled(f'frame lost, the stream starts anew at the last pose: '
                             f'{type(error).__name__}: {error}')
 

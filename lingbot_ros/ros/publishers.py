@@ -68,7 +68,8 @@ def camera_info_message(K: Matrix, size: tuple[int, int], header: Header) -> Cam
     Parameters
     ----------
     K : ndarray of float64, shape [3, 3]
-        Pixels.
+        Pixels. Not finite (no field of view was seen) becomes zeros, which the message defines
+        as uncalibrated.
     size : tuple of int
         Height and width, pixels.
     header : Header
@@ -79,6 +80,8 @@ def camera_info_message(K: Matrix, size: tuple[int, int], header: Header) -> Cam
     CameraInfo
 
     """
+    if not np.isfinite(K).all():
+        K = np.zeros((3, 3))
     return CameraInfo(
         header=header, height=size[0], width=size[1], distortion_model='plumb_bob', d=[0.0] * 5,
         k=K.reshape(9), r=np.eye(3).reshape(9),
@@ -122,7 +125,7 @@ class Publishers:
         tracked : TrackedPose
             Its header is the image's.
         K : ndarray of float64, shape [3, 3]
-            Of the original image, pixels; not published unless finite.
+            Of the original image, pixels.
         dynamic : Dynamic
             Parameter values of this frame.
 
@@ -135,8 +138,7 @@ class Publishers:
         self._odometry.publish(self._odometry_message(tracked, pose, camera_frame, dynamic))
         if dynamic.publish_tf:
             self._tf.publish(pose, camera_frame)
-        if np.isfinite(K).all():
-            self._camera_info.publish(camera_info_message(K, tracked.original_size, in_camera))
+        self._camera_info.publish(camera_info_message(K, tracked.original_size, in_camera))
         if self._depth is not None and self._depth.get_subscription_count():
             self._depth.publish(self._depth_message(tracked, in_camera))
         self._remember(pose, dynamic.path_max_length)

@@ -16,7 +16,7 @@ import threading
 EXIT_BAD_SETTING = 2
 
 _POLL_S = 0.05
-_JOIN_S = 1.0
+_JOIN_S = 0.5
 
 
 def main(args: list[str] | None = None) -> None:
@@ -43,6 +43,7 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _run(args: list[str], finished: threading.Event) -> int:
+    """Run the node; returns only when it could not start."""
     from lingbot_ros.errors import LingbotError
     from lingbot_ros.ros.node import StreamNode
     import rclpy
@@ -67,18 +68,15 @@ def _run(args: list[str], finished: threading.Event) -> int:
     executor.add_node(node)
     while not finished.is_set():
         executor.spin_once(timeout_sec=_POLL_S)
-    ended = node.stop(_JOIN_S)
-    code = node.exit_code
+    node.stop(_JOIN_S)
     executor.shutdown()
     node.destroy_node()
     rclpy.shutdown()
-    if not ended:
-        # A frame is still in the network, or the network still loads. Leaving the ordinary way
-        # would tear down the libraries that thread is running in.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    return code
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # ROS is closed in order. The interpreter is left without its own teardown: that of torch takes
+    # up to 2 s on a busy machine, and crashes a thread that still runs the network.
+    os._exit(node.exit_code)
 
 
 if __name__ == '__main__':

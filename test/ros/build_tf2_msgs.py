@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from pathlib import Path
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
-from pathlib import Path
 
 import numpy as np
 

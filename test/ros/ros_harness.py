@@ -50,11 +50,13 @@ class NodeProcess:
     """stream_node in its own process; its standard error goes to a file."""
 
     def __init__(self, env: dict[str, str], log: Path, namespace: str = '',
-                 extra: tuple[str, ...] = (), **parameters: Any) -> None:
+                 extra: tuple[str, ...] = (),
+                 program: tuple[str, ...] = ('-m', 'lingbot_ros.ros.stream_node'),
+                 **parameters: Any) -> None:
         self.name = f'{namespace}/lingbot'
         self.log_file = log
         self.environment = env
-        command = [sys.executable, '-m', 'lingbot_ros.ros.stream_node', '--ros-args']
+        command = [sys.executable, *program, '--ros-args']
         for key, value in parameters.items():
             text = str(value).lower() if isinstance(value, bool) else value
             command += ['-p', f'{key}:={text}']

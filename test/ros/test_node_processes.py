@@ -13,6 +13,11 @@ import pytest
 from ros_harness import image_message, REPOSITORY, texture, wait_until
 
 pytest.importorskip('rclpy')
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from sensor_msgs.msg import Image
+from std_srvs.srv import Trigger
+
 pytestmark = pytest.mark.ros
 
 TINY = {'checkpoint': 'random', 'image_size': 56, 'anchor_frames': 2}
@@ -32,7 +37,6 @@ def start_camera(env, *arguments):
 
 
 def test_round_trip_with_a_window_change_and_tf(probe, start_node, tf2_environment):
-    from geometry_msgs.msg import PoseStamped
     node = start_node(tf2_environment, **TINY)
     node.wait_for_log('ready:')
     poses = probe.listen('/lingbot/pose', PoseStamped)
@@ -60,9 +64,6 @@ def test_round_trip_with_a_window_change_and_tf(probe, start_node, tf2_environme
 
 
 def test_slow_network_drops_frames_but_stays_fresh_and_answers(probe, start_node):
-    from diagnostic_msgs.msg import DiagnosticArray
-    from geometry_msgs.msg import PoseStamped
-    from std_srvs.srv import Trigger
     node = start_node(**SLOW)
     node.wait_for_log('ready:')
     poses = probe.listen('/lingbot/pose', PoseStamped)
@@ -108,8 +109,6 @@ def test_slow_network_drops_frames_but_stays_fresh_and_answers(probe, start_node
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 def test_signals_end_it_while_inferring(probe, start_node, number):
-    from geometry_msgs.msg import PoseStamped
-    from sensor_msgs.msg import Image
     # Seconds a frame, so that the signal surely comes while the network runs.
     node = start_node(**{**TINY, 'image_size': 1036, 'anchor_frames': 1})
     node.wait_for_log('ready:')
@@ -124,27 +123,28 @@ def test_signals_end_it_while_inferring(probe, start_node, number):
     assert seconds < 2
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
-def test_signals_end_it_while_idle(start_node, number):
-    node = start_node(**TINY)
-    node.wait_for_log('ready:')
-    code, seconds = node.end(number)
-    print(f'{number.name} while idle: {seconds:.2f} s')
-    assert (code, 'Traceback' in node.log) == (0, False), node.log
-    assert seconds < 2
+SLOW_LOADER = """
+import time
+import lingbot_ros
+from lingbot_ros.ros import stream_node
+
+def load_network(*arguments):
+    open('loading', 'w').close()
+    time.sleep(60)
+
+lingbot_ros.load_network = load_network
+stream_node.main()
+"""
 
 
-def test_signal_ends_it_while_loading(probe, start_node, tmp_path):
-    import os
-    # Opening a pipe for reading waits for a writer: a checkpoint that loads for ever.
-    pipe = tmp_path / 'slow.pt'
-    os.mkfifo(pipe)
-    node = start_node(checkpoint=pipe)
-    wait_until(lambda: '/lingbot' in [f'/{name}' for name in probe.node.get_node_names()], 20,
-               'node')
-    time.sleep(0.3)
-    code, seconds = node.end()
-    print(f'SIGINT while loading: {seconds:.2f} s')
+def test_it_answers_and_ends_while_loading(probe, start_node):
+    node = start_node(program=('-c', SLOW_LOADER), checkpoint='slow.pt')
+    wait_until((node.log_file.parent / 'loading').exists, 30, 'begin of loading')
+    assert probe.get_parameter('/lingbot', 'checkpoint') == 'slow.pt'
+    answer = probe.call('/lingbot/reset', Trigger, Trigger.Request())
+    assert not answer.success and 'loading' in answer.message
+    code, seconds = node.end(signal.SIGTERM)
+    print(f'SIGTERM while loading: {seconds:.2f} s')
     assert (code, 'Traceback' in node.log) == (0, False), node.log
     assert seconds < 2
 
@@ -152,17 +152,10 @@ def test_signal_ends_it_while_loading(probe, start_node, tmp_path):
 @pytest.mark.parametrize(('parameters', 'text'), [
     ({}, 'no checkpoint: set the parameter checkpoint'),
     ({'checkpoint': '/nowhere/a.pt'}, '/nowhere/a.pt'),
-    ({'checkpoint': 'random', 'window': 0}, 'window'),
-    ({'checkpoint': 'random', 'window': 'wide'}, "expecting type 'INTEGER'"),
-    ({'checkpoint': 'random', 'position_stddev': 0}, 'position_stddev must be 0.001 to 1000.0'),
-    ({'checkpoint': 'random', 'max_keyframes': 2}, 'max_keyframes must be at least'),
-    ({'checkpoint': 'random', 'device': 'cuda:99'}, "device 'cuda:99' asked for"),
-    ({'checkpoint': '__readme__'}, 'README'),
-], ids=lambda value: str(value)[:30])
-def test_bad_settings_end_with_one_fatal_line_and_code_2(start_node, tmp_path, parameters, text):
-    if parameters.get('checkpoint') == '__readme__':  # a file that is no checkpoint
-        parameters = {'checkpoint': tmp_path / 'README.pt'}
-        parameters['checkpoint'].write_text('not weights')
+    ({'checkpoint': 'random', 'window': 0}, 'window out of range'),
+    ({'checkpoint': 'random', 'backend': 'flashinfer', 'device': 'cpu'}, 'flashinfer'),
+], ids=['no checkpoint', 'missing file', 'bad parameter', 'back end'])
+def test_bad_settings_end_with_one_fatal_line_and_code_2(start_node, parameters, text):
     node = start_node(**parameters)
     assert node.wait() == 2, node.log
     lines = [line for line in node.log.splitlines() if '[WARN]' not in line]
@@ -170,8 +163,6 @@ def test_bad_settings_end_with_one_fatal_line_and_code_2(start_node, tmp_path, p
 
 
 def test_namespace_holds_everything_but_the_shared_topics(probe, start_node):
-    from geometry_msgs.msg import PoseStamped
-    from sensor_msgs.msg import Image
     node = start_node(namespace='/robot1', **TINY)
     node.wait_for_log('ready:')
     poses = probe.listen('/robot1/lingbot/pose', PoseStamped)
@@ -192,7 +183,6 @@ def test_namespace_holds_everything_but_the_shared_topics(probe, start_node):
 
 
 def test_compressed_images_beside_a_remapped_topic(probe, start_node):
-    from geometry_msgs.msg import PoseStamped
     node = start_node(extra=('-r', 'image:=/cam/image_raw'), image_transport='compressed', **TINY)
     node.wait_for_log('ready: images from /cam/image_raw/compressed')
     poses = probe.listen('/lingbot/pose', PoseStamped)
