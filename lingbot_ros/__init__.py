@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Camera images to a pose stream with a streaming vision transformer."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 from lingbot_ros.config import (
     CameraHeadConfig,
     DepthHeadConfig,
@@ -9,10 +14,12 @@ from lingbot_ros.config import (
     NetworkConfig,
     StreamConfig,
 )
-from lingbot_ros.model.checkpoint import load_network
-from lingbot_ros.model.network import Network
 from lingbot_ros.records import Frame, PoseEstimate
-from lingbot_ros.streaming.session import StreamSession
+
+if TYPE_CHECKING:
+    from lingbot_ros.model.checkpoint import load_network
+    from lingbot_ros.model.network import Network
+    from lingbot_ros.streaming.session import StreamSession
 
 __version__ = '0.1.0'
 
@@ -29,3 +36,19 @@ __all__ = [
     '__version__',
     'load_network',
 ]
+
+# These import torch, which takes seconds; commands that do without it should not wait for it.
+_LAZY = {
+    'Network': 'lingbot_ros.model.network',
+    'StreamSession': 'lingbot_ros.streaming.session',
+    'load_network': 'lingbot_ros.model.checkpoint',
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what needs torch at first use (PEP 562)."""
+    if name not in _LAZY:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    value = vars(importlib.import_module(_LAZY[name]))[name]
+    globals()[name] = value
+    return value
