@@ -103,8 +103,6 @@ class BlockPages:
             raise CacheFullError(f'special tokens exhausted: need room for {self.frames + 1} '
                                  f'frames, have {spec.max_keyframes}; raise max_num_frames or '
                                  'call reset')
-        if not self._evicted:
-            self._patch_pool.require(1)
         before = _Snapshot(list(self._scale), list(self._recent), len(self._special))
         self._patch_pool.free(self._evicted)
         self._evicted = []
@@ -138,7 +136,6 @@ class BlockPages:
             excess = max(0, len(self._scale) + len(self._recent) - window)
             self._evicted += self._scale[:excess]
             del self._scale[:excess]
-            window -= len(self._scale)
         excess = max(0, len(self._recent) - window)
         self._evicted += self._recent[:excess]
         del self._recent[:excess]

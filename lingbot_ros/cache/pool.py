@@ -39,20 +39,6 @@ class PagePool:
         """Ids that can be allocated."""
         return len(self._free)
 
-    def require(self, count: int) -> None:
-        """
-        Check that ``count`` ids are free, and take none.
-
-        Raises
-        ------
-        CacheFullError
-            If fewer are free.
-
-        """
-        if count > len(self._free):
-            raise CacheFullError(f'page pool exhausted: need {count} free pages, have '
-                                 f'{len(self._free)} of {self.size}; {self._setting}')
-
     def allocate(self, count: int = 1) -> list[int]:
         """
         Take the ids that have been free for longest.
@@ -75,7 +61,9 @@ class PagePool:
         """
         if count < 0:
             raise CacheError(f'page count must be >= 0, got {count}')
-        self.require(count)
+        if count > len(self._free):
+            raise CacheFullError(f'page pool exhausted: need {count} free pages, have '
+                                 f'{len(self._free)} of {self.size}; {self._setting}')
         pages = [self._free.popleft() for _ in range(count)]
         self._taken.update(pages)
         return pages

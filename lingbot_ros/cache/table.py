@@ -142,9 +142,7 @@ class PageTable:
         first = self._kept * spec.special_tokens
         end = first + frames * spec.special_tokens
         needed = -(-end // spec.page_size) - len(self._special)
-        # Both pools are asked before either gives, so that a refusal changes nothing.
-        self._patch_pool.require(frames)
-        self._special_pool.require(needed)
+        # Neither can fail: after the checks above the spec has pages for every open frame.
         patch = self._patch_pool.allocate(frames)
         fresh = self._special_pool.allocate(needed)
         special = self._special + fresh

@@ -134,6 +134,10 @@ def test_blocks_in_any_order_equal_a_list_model(patches, scale, window, calls):
         assert (stats['frames'], stats['scale_pages'], stats['window_pages']) == (
             len(frames), len(scales), len(recent))
         assert stats['free_patch_pages'] == scale + window + 1 - len(scales) - len(recent)
+        # One frame more than max_num_frames has room among the special pages.
+        special = -(-len(frames) * 3 // patches)
+        assert stats['special_pages'] == special
+        assert stats['free_special_pages'] == -(-13 * 3 // patches) - special
         pages = manager.build_visible_page_table(block)
         assert len(pages) == len(set(pages))
         if not frames:

@@ -77,6 +77,9 @@ def test_wrong_order_is_refused():
     cache.extend(0, *kv)
     cache.commit()
     assert cache.kept == 1
+    cache.begin()
+    with pytest.raises(CacheError, match=r'missing \[0, 1\]'):
+        cache.commit()
 
 
 def test_wrong_tensors_entries_and_sizes_are_refused():
