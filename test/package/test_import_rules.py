@@ -105,8 +105,8 @@ def test_imports_point_down(path: Path) -> None:
         if parts[0] != 'lingbot_ros' or (name_of(path), name) in LAZY:
             continue
         if parts[1] not in rooms:
-            assert room == 'cli', (
-                f'{name_of(path)}:{line} imports {name}: below the surface, import from the room')
+            # A public name: it stands for model and streaming.
+            assert room in ('cli', 'ros', 'tools'), f'{name_of(path)}:{line} imports {name}'
             continue
         allowed = ALLOWED[room] | BASE | {room}
         assert parts[1] in allowed, f'{name_of(path)}:{line} imports {name}'
