@@ -37,8 +37,6 @@ class Status:
         What happened to the frames.
     engine : Engine or None
         None while the network loads.
-    window : int
-        Of the last frame.
     waiting : int
         Anchor frames without a pose yet.
     last_image_s : float or None
@@ -51,7 +49,6 @@ class Status:
 
     checkpoint: str
     image_topic: str
-    window: int
     counters: Counters = field(default_factory=Counters)
     engine: Engine | None = None
     waiting: int = 0
@@ -123,7 +120,7 @@ def report(status: Status, now_s: float) -> dict[str, str]:
         'device': engine.device if engine else 'unknown',
         'dtype': engine.dtype if engine else 'unknown',
         'backend': engine.backend if engine else 'unknown',
-        'window': str(status.window),
+        'window': str(engine.session.window) if engine else 'unknown',
         'cache_bytes': str(engine.session.cache_bytes) if engine else '0',
         'resets': str(counters.resets),
         'last_reset_reason': counters.last_reset_reason,

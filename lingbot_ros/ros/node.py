@@ -100,7 +100,7 @@ class StreamNode(Node):
         self._compressed = self._values['image_transport'] == 'compressed'
         # Remapping `image` does not move `image/compressed`, so the name is resolved first.
         topic = self.resolve_topic_name('image') + ('/compressed' if self._compressed else '')
-        self._status = Status(str(self._values['checkpoint']), topic, config.window)
+        self._status = Status(str(self._values['checkpoint']), topic)
         self._counters = self._status.counters
         self._tracker: Tracker | None = None
         self._outputs = Publishers(
@@ -158,7 +158,7 @@ class StreamNode(Node):
 
     def _load(self) -> None:
         engine = self._open_engine(self._values)
-        self._tracker = Tracker(engine.session, self._status.window, self._counters)
+        self._tracker = Tracker(engine.session, self._counters)
         self._status.engine = engine
         self.get_logger().info(
             f'ready: images from {self._status.image_topic}, device {engine.device}, dtype '
@@ -176,14 +176,16 @@ class StreamNode(Node):
             return
         dynamic = read_dynamic(self)
         try:
-            poses = tracker.push(image, stamp_to_ns(message.header.stamp), message.header,
-                                 dynamic.window)
+            tracker.set_window(dynamic.window)
+        except LingbotError as error:
+            self.get_logger().error(f'window stays {engine.session.window}: {error}')
+        try:
+            poses = tracker.push(image, stamp_to_ns(message.header.stamp), message.header)
         except (ImageError, NonFinitePoseError) as error:  # counted by the tracker
             self._log_throttled(f'image dropped: {error}')
             return
         finally:
             self._status.waiting = tracker.waiting
-            self._status.window = dynamic.window
         if self._worker.stopping or not poses:
             return
         for pose in poses:

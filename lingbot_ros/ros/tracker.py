@@ -34,6 +34,10 @@ class Session(Protocol):
         """Change the window from the next frame on."""
 
     @property
+    def window(self) -> int:
+        """Window of the next frame."""
+
+    @property
     def cache_bytes(self) -> int:
         """Bytes the cache holds."""
 
@@ -94,16 +98,14 @@ class Tracker:
     ----------
     session : Session
         Fresh.
-    window : int
-        The session's window.
     counters : Counters
         Counted into.
 
     """
 
-    def __init__(self, session: Session, window: int, counters: Counters) -> None:
+    def __init__(self, session: Session, counters: Counters) -> None:
         self._session = session
-        self._window = window
+        self._asked_window = session.window
         self._counters = counters
         self._waiting: dict[int, Any] = {}
         self._size: tuple[int, int] | None = None
@@ -144,8 +146,26 @@ class Tracker:
         self._drop_waiting('error')
         self.request_reset(f'{type(error).__name__}: {error}')
 
-    def push(self, image: NDArray[np.uint8], stamp_ns: int, header: Any,
-             window: int) -> list[TrackedPose]:
+    def set_window(self, window: int) -> None:
+        """
+        Change the session's window from the next frame on, if it is another one.
+
+        Parameters
+        ----------
+        window : int
+            Keyframes.
+
+        Raises
+        ------
+        LingbotError
+            If the session refuses it; the old one stays, and it is not tried again.
+
+        """
+        if window != self._asked_window:
+            self._asked_window = window
+            self._session.set_window(window)
+
+    def push(self, image: NDArray[np.uint8], stamp_ns: int, header: Any) -> list[TrackedPose]:
         """
         Take one frame.
 
@@ -157,8 +177,6 @@ class Tracker:
             Its stamp.
         header : object
             Comes back with the frame's pose.
-        window : int
-            Window from this frame on.
 
         Returns
         -------
@@ -187,9 +205,6 @@ class Tracker:
             reason, self._reset_reason = self._reset_reason, ''
             self._reset(reason)
         self._stamp_ns, self._size = stamp_ns, size
-        if window != self._window:
-            self._session.set_window(window)
-            self._window = window
         self._waiting[stamp_ns] = header
         try:
             estimates = self._push_or_restart(image, stamp_ns)
@@ -206,6 +221,8 @@ class Tracker:
         try:
             return self._session.push(image, stamp_ns)
         except CacheFullError as error:
+            if not self._segment_poses:  # an empty cache is too large for the device
+                raise
             header = self._waiting.pop(stamp_ns)
             self._reset(str(error))
             self._waiting[stamp_ns] = header

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 
+from lingbot_ros.errors import CacheFullError
 from lingbot_ros.geometry.rigid import make_transform
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
 from lingbot_ros.records import PoseEstimate
@@ -26,6 +27,7 @@ class FakeSession:
     def __init__(self, anchors: int = 2, seconds: float = 0.0, fail: dict | None = None) -> None:
         self.anchors, self.seconds, self.fail = anchors, seconds, fail or {}
         self.pushes, self.resets, self.windows = 0, 0, []
+        self.window = 64
         self.cache_bytes = 12345
         self.reset()
 
@@ -35,6 +37,9 @@ class FakeSession:
 
     def set_window(self, window: int) -> None:
         self.windows.append((self.pushes, window))
+        if window > 1000:
+            raise CacheFullError('window 1001 does not fit')
+        self.window = window
 
     def push(self, image: np.ndarray, stamp_ns: int) -> list[PoseEstimate]:
         number = self.pushes

@@ -21,8 +21,24 @@ from std_srvs.srv import Trigger
 pytestmark = pytest.mark.ros
 
 TINY = {'checkpoint': 'random', 'image_size': 56, 'anchor_frames': 2}
-# About 0.15 to 0.25 s a frame on one core.
-SLOW = {**TINY, 'image_size': 350, 'window': 8}
+
+# Real PyTorch work for 0.15 s a frame, whatever the machine.
+SLOW_NETWORK = """
+import time
+import lingbot_ros
+from lingbot_ros.ros import stream_node
+import torch
+
+class SlowSession(lingbot_ros.StreamSession):
+    def push(self, image, stamp_ns):
+        end = time.monotonic() + 0.15
+        while time.monotonic() < end:
+            torch.tanh(torch.ones(128, 128) @ torch.ones(128, 128))
+        return super().push(image, stamp_ns)
+
+lingbot_ros.StreamSession = SlowSession
+stream_node.main()
+"""
 
 
 def stamp_of(message):
@@ -40,6 +56,7 @@ def test_round_trip_with_a_window_change_and_tf(probe, start_node, tf2_environme
     node = start_node(tf2_environment, **TINY)
     node.wait_for_log('ready:')
     poses = probe.listen('/lingbot/pose', PoseStamped)
+    probe.listen('/diagnostics', DiagnosticArray)
     listener = subprocess.Popen(
         [sys.executable, str(REPOSITORY / 'test' / 'ros' / 'tf_listener.py')],
         env=tf2_environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
@@ -51,25 +68,31 @@ def test_round_trip_with_a_window_change_and_tf(probe, start_node, tf2_environme
     assert probe.set_parameter('/lingbot', 'window', 2).successful
     sent = [int(line) for line in camera.communicate(timeout=20)[0].split()]
     wait_until(lambda: poses and stamp_of(poses[-1]) == sent[-1], 5, 'the last pose')
-    # Every frame arrives (the shared-memory segment is large enough), exactly stamped.
-    assert [stamp_of(pose) for pose in poses] == sent
+    report = probe.report(after=len(probe.received['/diagnostics']))
+    # Every image arrives (the shared-memory segment is large enough); a busy machine skips some.
+    assert int(report['frames_in']) == len(sent) and report['window'] == '2'
+    stamps = [stamp_of(pose) for pose in poses]
+    assert set(stamps) <= set(sent) and len(stamps) == len(sent) - int(report['dropped_busy'])
+    assert len(stamps) > len(sent) * 0.8
     assert node.end()[0] == 0 and 'tf2_msgs' not in node.log
     listener.terminate()
     lines = [json.loads(line) for line in listener.communicate(timeout=5)[0].splitlines()]
     transforms = [line[1:] for line in lines if line[0] == 'tf']
     odometry = [line[1:] for line in lines if line[0] == 'odometry']
     assert transforms == odometry
-    assert [line[0] * 10**9 + line[1] for line in transforms] == sent
+    assert [line[0] * 10**9 + line[1] for line in transforms] == stamps
     assert {(line[2], line[3]) for line in transforms} == {('odom', 'camera')}
 
 
 def test_slow_network_drops_frames_but_stays_fresh_and_answers(probe, start_node):
-    node = start_node(**SLOW)
+    node = start_node(program=('-c', SLOW_NETWORK), **TINY)
     node.wait_for_log('ready:')
     poses = probe.listen('/lingbot/pose', PoseStamped)
     probe.listen('/diagnostics', DiagnosticArray)
     probe.connect('/lingbot/pose', '/diagnostics')
-    probe.get_parameter('/lingbot', 'window')  # discovers the service before the clock runs
+    # Discovers the services before the clock runs.
+    probe.get_parameter('/lingbot', 'window')
+    probe.set_parameter('/lingbot', 'path_max_length', 50)
     probe.call('/lingbot/reset', Trigger, Trigger.Request())
     camera = start_camera(node.environment, 'image', 150, 30, 640, 480)
     wait_until(lambda: len(poses) > 2, 20, 'poses')
@@ -94,7 +117,6 @@ def test_slow_network_drops_frames_but_stays_fresh_and_answers(probe, start_node
           f'{np.percentile(took, 95) * 1e3:.1f}, max {max(took) * 1e3:.1f} of {len(took)}; '
           f'inference {period * 1e3:.0f} ms, latency p50 {np.median(latency) * 1e3:.0f} ms, p95 '
           f'{np.percentile(latency, 95) * 1e3:.0f} ms; {len(stamps)} of {len(sent)} frames')
-    assert period > 0.08, 'the network is too fast for this test'
     assert set(stamps) <= set(sent) and stamps == sorted(stamps)
     # A frame waits at most for the one before it; never a queue of old frames.
     assert np.percentile(latency, 95) < 2 * period + 0.15

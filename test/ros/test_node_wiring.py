@@ -132,6 +132,18 @@ def test_poses_that_are_not_finite_are_never_published(run):
     assert report['cache_bytes'] == '12345' and report['random_weights'] == 'false'
 
 
+def test_window_that_does_not_fit_is_said_once_and_the_old_one_stays(run, capfd):
+    stream = run(FakeSession(anchors=1))
+    stream.send()
+    assert stream.probe.set_parameter('/lingbot', 'window', 1001).successful
+    for _ in range(3):
+        stream.send()
+    stream.wait(4)
+    assert capfd.readouterr().err.count('window stays 64: window 1001 does not fit') == 1
+    report = stream.probe.report(after=len(stream.probe.received['/diagnostics']))
+    assert (report['window'], report['resets']) == ('64', '0')
+
+
 def test_state_without_images_names_the_topic(run, monkeypatch):
     from lingbot_ros.ros import diagnostics
     monkeypatch.setattr(diagnostics, 'STALE_S', 0.5)

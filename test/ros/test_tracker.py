@@ -19,15 +19,15 @@ class Stream:
     def __init__(self, **options):
         self.session = FakeSession(**options)
         self.counters = Counters()
-        self.tracker = Tracker(self.session, 64, self.counters)
+        self.tracker = Tracker(self.session, self.counters)
         self.poses = []
         self.stamp_ns = 10**18
         self.pushed = 0
 
-    def push(self, stamp_ns=None, image=IMAGE, window=64):
+    def push(self, stamp_ns=None, image=IMAGE):
         self.stamp_ns = self.stamp_ns + PERIOD_NS if stamp_ns is None else stamp_ns
         self.pushed += 1
-        new = self.tracker.push(image, self.stamp_ns, f'header {self.stamp_ns}', window)
+        new = self.tracker.push(image, self.stamp_ns, f'header {self.stamp_ns}')
         self.poses += new
         return new
 
@@ -152,11 +152,20 @@ def test_old_and_equal_stamps_are_dropped_and_counted():
     assert stream.counters.resets == 1
 
 
-def test_window_reaches_the_session_once_and_before_the_frame():
+def test_window_reaches_the_session_once():
     stream = Stream()
     for window in (64, 64, 32, 32, 8):
-        stream.push(window=window)
+        stream.tracker.set_window(window)
+        stream.push()
     assert stream.session.windows == [(2, 32), (4, 8)]
+
+
+def test_empty_cache_that_does_not_fit_is_an_error_not_a_reset():
+    stream = Stream(fail={1: CacheFullError('does not fit')})
+    stream.push()
+    with pytest.raises(CacheFullError):
+        stream.push()
+    assert stream.counters.resets == 0
 
 
 def test_non_finite_output_is_counted_and_the_stream_goes_on():
