@@ -52,6 +52,20 @@ class Stream:
         self.camera.publish(image_message(picture, encoding, stamp_ns, **options))
         return stamp_ns
 
+    def send_until(self, count, picture=None):
+        """
+        Send images until there are `count` poses; returns the stamps sent.
+
+        Anchors cannot be sent one for one: a busy node skips an image, as it should.
+        """
+        sent = []
+        end = time.monotonic() + 10
+        while len(self.poses) < count:
+            assert time.monotonic() < end, f'{len(self.poses)} of {count} poses within 10 s'
+            sent.append(self.send(picture))
+            time.sleep(0.2)
+        return sent
+
     def step(self, *args, **options):
         """Send one image and wait for its pose."""
         count = len(self.poses)
@@ -72,8 +86,7 @@ def stream(rclpy_context, start_node):
     node.wait_for_log('ready:')
     probe = Probe()
     stream = Stream(node, probe)
-    stream.anchor_stamps = [stream.send(), stream.send()]
-    wait_until(lambda: len(stream.poses) == 2, 10, 'anchor poses')
+    stream.anchor_stamps = stream.send_until(2)
     yield stream
     assert node.end()[0] == 0
     assert 'Traceback' not in node.log
@@ -81,7 +94,8 @@ def stream(rclpy_context, start_node):
 
 
 def test_anchors_keep_their_own_stamps(stream):
-    assert [stamp_of(pose) for pose in stream.poses[:2]] == stream.anchor_stamps
+    stamps = [stamp_of(pose) for pose in stream.poses[:2]]
+    assert set(stamps) <= set(stream.anchor_stamps) and stamps[0] < stamps[1]
 
 
 def test_outputs_agree(stream):
@@ -210,10 +224,7 @@ def test_reset_keeps_the_pose(stream):
     count = len(stream.poses)
     answer = stream.probe.call('/lingbot/reset', Trigger, Trigger.Request())
     assert answer.success and 'dropped' in answer.message
-    stream.send()
-    time.sleep(0.2)
-    stream.send()
-    wait_until(lambda: len(stream.poses) >= count + 2, 10, 'poses after the reset')
+    stream.send_until(count + 2)
     wait_until(lambda: len(stream.odometry) >= count + 2, 5, 'odometry')
     np.testing.assert_allclose(position_of(stream.poses[count]), before, atol=1e-9)
     covariance = [message.pose.covariance[0] for message in stream.odometry[count:]]
@@ -225,25 +236,19 @@ def test_reset_keeps_the_pose(stream):
 
 def test_new_image_size_resets_and_keeps_the_pose(stream):
     before, count = position_of(stream.poses[-1]), len(stream.poses)
-    for seed in range(2):
-        stream.send(texture(96, 96, seed))
-        time.sleep(0.2)
-    wait_until(lambda: len(stream.poses) >= count + 2, 10, 'poses of the new size')
+    stream.send_until(count + 2, texture(96, 96))
     np.testing.assert_allclose(position_of(stream.poses[count]), before, atol=1e-9)
     assert 'from 64x48 to 96x96' in stream.fresh_report()['last_reset_reason']
 
 
 def test_bag_loop_resets_and_clears_the_path(stream):
     count = len(stream.poses)
-    stream.probe.next_stamp(-2 * 10**9)
-    for seed in range(2):
-        stream.send(texture(96, 96, seed))
-        time.sleep(0.2)
-    wait_until(lambda: len(stream.poses) >= count + 2, 10, 'poses after the jump')
+    first = stream.probe.next_stamp(-2 * 10**9)
+    stream.send_until(count + 2, texture(96, 96))
     assert 'stamps jumped back by 1.9' in stream.fresh_report()['last_reset_reason']
-    wait_until(lambda: len(stream.paths[-1].poses) == 2, 5, 'path')
+    wait_until(lambda: stream.paths[-1].header == stream.poses[-1].header, 5, 'path')
     stamps = [stamp_of(pose) for pose in stream.paths[-1].poses]
-    assert stamps == sorted(stamps) and len(stamps) == 2
+    assert stamps == sorted(stamps) and stamps[0] > first and len(stamps) >= 2
 
 
 def test_diagnostics_say_everything(stream):
