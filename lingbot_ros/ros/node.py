@@ -15,9 +15,8 @@ import threading
 from typing import Any
 
 from lingbot_ros.errors import ImageError, LingbotError, NonFinitePoseError
-from lingbot_ros.imaging.compressed import decode_compressed
-from lingbot_ros.imaging.encodings import decode_image
 from lingbot_ros.ros.declare import declare_parameters, read_dynamic
+from lingbot_ros.ros.decode import decode_message
 from lingbot_ros.ros.diagnostics import DiagnosticsPublisher, Status
 from lingbot_ros.ros.engine import Engine, open_engine
 from lingbot_ros.ros.parameters import stream_config
@@ -169,7 +168,7 @@ class StreamNode(Node):
         tracker, engine = self._tracker, self._status.engine
         assert tracker is not None and engine is not None
         try:
-            image = self._decode(message)
+            image = decode_message(message)
         except ImageError as error:
             self._counters.dropped['bad_image'] += 1
             self._log_throttled(f'image dropped: {error}')
@@ -195,12 +194,6 @@ class StreamNode(Node):
         self._status.processing_s.append(self._now_s() - received_s)
         stamp_ns = poses[-1].estimate.stamp_ns
         self._status.latency_s.append((self.get_clock().now().nanoseconds - stamp_ns) / 1e9)
-
-    def _decode(self, message: Any) -> Any:
-        if self._compressed:
-            return decode_compressed(message.data, message.format)
-        return decode_image(message.data, message.height, message.width, message.encoding,
-                            message.step, message.is_bigendian)
 
     def _recover(self, error: Exception) -> None:
         assert self._tracker is not None

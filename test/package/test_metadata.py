@@ -109,8 +109,7 @@ def test_nothing_declared_is_unused() -> None:
     assert bare(setup_argument('install_requires')) <= {requirement for requirement, _ in used}
     keys = {name for name in manifest_names('exec_depend') if name.startswith('python3-')}
     assert keys <= {key for _, key in used}
-    # ros2bag is started by replay.launch.py. cv_bridge is expected of a package that takes
-    # images; ours decodes them itself and imports it nowhere.
+    # ros2bag is started by replay.launch.py; cv_bridge is imported by name, if there is one.
     unimported = {'cv_bridge', 'ros2bag', 'rosbag2_storage_default_plugins'}
     ros = {name for name in manifest_names('exec_depend') if not name.startswith('python3-')}
     assert ros - names - unimported == set()
