@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks that many tests share; they are never written to."""
 
-import sys
 from pathlib import Path
+import sys
 
 from lingbot_ros import load_network, Network
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import golden  # noqa: E402, I100, I202
+import golden
 
 
 @pytest.fixture(scope='session')
