@@ -36,6 +36,7 @@ from sensor_msgs.msg import Image
 _log = logging.getLogger(__name__)
 
 _CLOCK_PERIOD_S = 0.01
+_SETTLE_S = 0.5
 _POLL_S = 0.05
 _ACK_S = 2.0
 
@@ -140,6 +141,9 @@ class _Player:
                 raise LingbotError(f'no subscriber of {self.topic} within {seconds:g} s; start it '
                                    'first, or compare ROS_DOMAIN_ID and topic names')
             self._stop.wait(_POLL_S)
+        # We know the subscriber now, but it may not know us yet: what is sent before it does is
+        # lost to one that listens best effort.
+        self._stop.wait(_SETTLE_S)
 
     def play(self, source: Source) -> int:
         """Publish a source once; returns how many images were sent."""
