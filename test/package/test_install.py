@@ -56,8 +56,10 @@ def test_there_is_something_to_install() -> None:
 @pytest.mark.slow
 def test_pip_install(checkout: Path, tmp_path: Path) -> None:
     prefix = tmp_path / 'prefix'
-    run([sys.executable, '-m', 'pip', 'install', '--no-deps', '--no-build-isolation', '--prefix',
-         str(prefix), '--no-warn-script-location', str(checkout)], tmp_path)
+    # --ignore-installed, or pip would uninstall the copy that runs this test.
+    run([sys.executable, '-m', 'pip', 'install', '--no-deps', '--no-build-isolation',
+         '--ignore-installed', '--no-warn-script-location', '--prefix', str(prefix),
+         str(checkout)], tmp_path)
     check_layout(prefix)
     packages = next((prefix / 'lib').glob('python3*/site-packages'))
     modules = {path.relative_to(ROOT) for path in (ROOT / 'lingbot_ros').rglob('*.py')}
