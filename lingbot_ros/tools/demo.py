@@ -14,6 +14,7 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+import os
 from pathlib import Path
 import re
 import signal
@@ -70,12 +71,14 @@ class DemoConfig:
 
 
 @contextmanager
-def _process(name: str, arguments: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _process(name: str, arguments: list[str], log: Path,
+             environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """Run one of our programs with its output in a file; end it as Ctrl-C does."""
     with log.open('wb') as file:
         # Its own session: a background process would inherit an ignored SIGINT.
-        process = subprocess.Popen([sys.executable, '-m', *arguments], stdin=subprocess.DEVNULL,
-                                   stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+        process = subprocess.Popen([sys.executable, '-m', *arguments], env=environment,
+                                   stdin=subprocess.DEVNULL, stdout=file,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
     try:
         yield process
     finally:
@@ -133,14 +136,18 @@ def run_demo(config: DemoConfig) -> Path:
     for name, value in parameters.items():
         node_arguments += ['--param', f'{name}:={value}']
     logs = {name: config.output / f'{name}.log' for name in ('node', 'recorder', 'player')}
-    with (_process('node', node_arguments, logs['node']) as node,
+    environment = dict(os.environ)
+    if config.checkpoint == 'random':
+        # So small a network loses more by threads that wait for each other than it gains.
+        environment.setdefault('OMP_NUM_THREADS', '1')
+    with (_process('node', node_arguments, logs['node'], environment) as node,
           _process('recorder', ['lingbot_ros', 'record', POSE_TOPIC, '--output',
-                                str(trajectory)], logs['recorder']) as recorder):
+                                str(trajectory)], logs['recorder'], environment) as recorder):
         _wait_for('ready: ', logs['node'], node, config.start_s)
         _wait_for('recording ', logs['recorder'], recorder, config.start_s)
         with _process('player', ['lingbot_ros', 'play', str(config.bag), '--to', IMAGE_TOPIC,
                                  '--rate', str(config.rate), '--wait-for-subscriber', '30'],
-                      logs['player']) as player:
+                      logs['player'], environment) as player:
             player.wait()
         count, changed = _lines(trajectory), time.monotonic()
         while time.monotonic() - changed < config.quiet_s:
