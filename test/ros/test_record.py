@@ -12,13 +12,12 @@ import sys
 import time
 from typing import Any
 
+from lingbot_ros.streaming.trajectory import read_tum
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed (pip install .[ros])')
 pytestmark = pytest.mark.ros
-
-from lingbot_ros.streaming.trajectory import read_tum  # noqa: E402
 
 STAMP_NS = 1_305_031_236_193_597_001
 PERIOD_NS = 33_333_333
