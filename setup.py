@@ -86,7 +86,7 @@ setup(
         'ros': ROS_WHEELS,
         'flashinfer': ['flashinfer-python>=0.6.13,<0.7'],
         'test': TEST,
-        'dev': TEST + MESSAGE_GENERATORS + ['colcon-common-extensions', 'mypy', 'ruff'],
+        'dev': TEST + MESSAGE_GENERATORS + ['colcon-common-extensions', 'mypy', 'ruff', 'wheel'],
     },
     entry_points={
         'console_scripts': [
