@@ -50,7 +50,8 @@ class PoseEstimate:
         Maps camera points to world. Both use optical axes (x right, y down, z forward); the
         world is the first anchor frame; lengths are scene units, not metres.
     K : ndarray of float64, shape [3, 3]
-        Estimated intrinsics of the processed image, pixels.
+        Estimated intrinsics of the processed image, pixels; infinite focal lengths where the
+        network saw no field of view.
     image_size : tuple of int
         Height and width of the processed image, pixels.
     is_anchor, is_keyframe : bool

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 import logging
 from pathlib import Path
 import pickle
+import struct
 from typing import Any
 
 from lingbot_ros.config import NetworkConfig
@@ -32,6 +33,9 @@ IGNORED_PREFIX = 'point_head.'
 # Tensors of one safetensors mapping; reopening in between returns the pages already copied.
 GROUP = 64
 _SHOWN = 5
+# What torch's reader raises on damaged bytes: it trusts them more than it should.
+_UNREADABLE = (RuntimeError, EOFError, ValueError, OSError, LookupError, TypeError,
+               AttributeError, AssertionError, struct.error)
 
 
 def _listed(what: str, names: list[str]) -> list[str]:
@@ -58,18 +62,16 @@ def _check(path: Path, shapes: Shapes, network: nn.Module) -> None:
 def _read_pt(path: Path) -> dict[str, Tensor]:
     try:
         with path.open('rb') as file:
-            known = file.read(2)[:2] in (b'PK', b'\x80\x02')
+            magic = file.read(2)
+        if magic != b'PK' and magic[:1] != b'\x80':  # how torch's two formats begin
+            raise ValueError('it begins as neither a zip nor a pickle')
         loaded: Any = torch.load(path, map_location='cpu', weights_only=True)
     except pickle.UnpicklingError as error:
-        if not known:
-            raise CheckpointError(f'{path} is not a readable PyTorch checkpoint: it begins as '
-                                  'neither a zip nor a pickle. Download it again and compare '
-                                  'its SHA-256') from error
         raise CheckpointError(
             f'{path} holds more than tensors, and loading would execute code: refused. Expected '
             'a dict of tensors, plain or under "model"; save it again with '
             'torch.save(model.state_dict(), path)') from error
-    except (RuntimeError, EOFError, ValueError, OSError, KeyError) as error:
+    except _UNREADABLE as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise CheckpointError(f'{path} is not a readable PyTorch checkpoint: {reason}. '
                               'Download it again and compare its SHA-256') from error

@@ -20,13 +20,14 @@ import threading
 import time
 from typing import Any
 
-from lingbot_ros.errors import ImageError, LingbotError, SourceError
+from lingbot_ros.errors import ConfigError, ImageError, LingbotError, SourceError
 from lingbot_ros.records import Frame
 from lingbot_ros.sources import BagSource, open_source
 from lingbot_ros.sources.bag import IMAGE_TYPE, ImageMessage
 from lingbot_ros.sources.base import Source
 import rclpy
 from rclpy.duration import Duration
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
@@ -210,7 +211,11 @@ def run(args: argparse.Namespace) -> int:
         node = rclpy.create_node('lingbot_play', enable_rosout=False,
                                  start_parameter_services=False)
         try:
-            player = _Player(node, args, stop)
+            try:
+                player = _Player(node, args, stop)
+            except InvalidTopicNameException as error:
+                raise ConfigError(f'--to must be a topic name, got {args.to!r}: '
+                                  f'{error.args[0]}') from error
             if args.wait_for_subscriber:
                 player.wait_for_subscriber(args.wait_for_subscriber)
             begin, sent = time.monotonic(), 0

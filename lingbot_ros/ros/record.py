@@ -16,15 +16,16 @@ import logging
 from pathlib import Path
 import time
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any
 
 from geometry_msgs.msg import Pose, PoseStamped, PoseWithCovarianceStamped
-from lingbot_ros.errors import SourceError
+from lingbot_ros.errors import ConfigError, SourceError
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
-from lingbot_ros.streaming.trajectory import tum_line
+from lingbot_ros.streaming.trajectory import LateFile, tum_line
 from nav_msgs.msg import Odometry
 import numpy as np
 import rclpy
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -70,14 +71,15 @@ class Recorder:
     topic : str
         Fully qualified topic.
     output : Path
-        TUM file; an existing one is replaced.
+        TUM file; an existing one is replaced when the first pose comes.
 
     """
 
     def __init__(self, node: Node, topic: str, output: Path) -> None:
         self._node = node
         self._topic = topic
-        self._file: TextIO = output.open('w', encoding='utf-8')
+        self._output = output
+        self._file: LateFile | None = None
         self._pose: Callable[[Any], Pose] | None = None
         self._last_ns: int | None = None
         self.poses = 0
@@ -91,7 +93,8 @@ class Recorder:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         """Close the file."""
-        self._file.close()
+        if self._file is not None:
+            self._file.__exit__(kind, error, trace)
 
     @property
     def subscribed(self) -> bool:
@@ -135,8 +138,11 @@ class Recorder:
         transform = np.eye(4)
         transform[:3, :3] = matrix_from_quat_xyzw(np.array([q.x, q.y, q.z, q.w]))
         transform[:3, 3] = position.x, position.y, position.z
+        if self._file is None:
+            self._file = LateFile(self._output, (
+                f'# {self._topic} as published, poses in {message.header.frame_id}\n'
+                '# timestamp tx ty tz qx qy qz qw\n'))
         self._file.write(f'{tum_line(stamp_ns, transform)}\n')
-        self._file.flush()
         self.poses += 1
 
 
@@ -164,6 +170,8 @@ def record(topic: str, output: Path, wait_s: float = 0.0, idle_s: float = 0.0) -
     ------
     SourceError
         If no publisher came in time, or the topic carries no poses.
+    ConfigError
+        If the topic is no valid name, or the file cannot be created.
 
     """
     rclpy.init()
@@ -171,7 +179,12 @@ def record(topic: str, output: Path, wait_s: float = 0.0, idle_s: float = 0.0) -
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     started = time.monotonic()
-    with Recorder(node, node.resolve_topic_name(topic), output) as recorder:
+    try:
+        resolved = node.resolve_topic_name(topic)
+    except InvalidTopicNameException as error:
+        rclpy.try_shutdown()
+        raise ConfigError(f'expected a topic name, got {topic!r}: {error.args[0]}') from error
+    with Recorder(node, resolved, output) as recorder:
         try:
             while True:
                 executor.spin_once(timeout_sec=_POLL_S)

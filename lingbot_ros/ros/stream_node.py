@@ -45,16 +45,22 @@ def main(args: list[str] | None = None) -> None:
 def _run(args: list[str], finished: threading.Event) -> int:
     """Run the node; returns only when it could not start."""
     from lingbot_ros.errors import LingbotError
-    from lingbot_ros.ros.node import StreamNode
-    import rclpy
-    from rclpy.executors import SingleThreadedExecutor
-    from rclpy.logging import get_logger
-    from rclpy.signals import SignalHandlerOptions
+    try:
+        from lingbot_ros.ros.node import StreamNode
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+        from rclpy.logging import get_logger
+        from rclpy.signals import SignalHandlerOptions
+    except ModuleNotFoundError as error:
+        sys.stderr.write(f'stream_node: cannot start: {error.name} is not installed; source the '
+                         'setup file of ROS 2, or pip install lingbot_ros[ros]\n')
+        return EXIT_BAD_SETTING
 
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:
-        get_logger('lingbot').fatal(f'cannot start: {error}')
+        get_logger('lingbot').fatal(f'cannot start: ROS arguments not understood: {error}; a '
+                                    'value with blanks needs quotes')
         return EXIT_BAD_SETTING
     try:
         node = StreamNode(finished)

@@ -161,7 +161,10 @@ def network_input(image: NDArray[np.uint8] | torch.Tensor, image_size: int, patc
         If a camera image is empty or too wide.
 
     """
-    if not isinstance(image, torch.Tensor):
+    if not isinstance(image, (torch.Tensor, np.ndarray)):
+        raise ShapeError('expected an RGB image as a uint8 array [H, W, 3] or a floating tensor '
+                         f'[3, H, W], got {type(image).__name__}')
+    if isinstance(image, np.ndarray):
         return preprocess(image, image_size, patch_px).to(device).float() / 255
     shape = list(image.shape)
     if not image.is_floating_point() or len(shape) != 3 or shape[0] != 3:

@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from types import TracebackType
+from typing import TextIO
 
-from lingbot_ros.errors import ShapeError, SourceError
+from lingbot_ros.errors import ConfigError, ShapeError, SourceError
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw, quat_xyzw_from_matrix
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,6 +67,60 @@ def tum_line(stamp_ns: int, T_world_camera: ArrayLike) -> str:
 def kitti_line(T_world_camera: ArrayLike) -> str:
     """Format one line of a KITTI file: the upper 3 x 4 of a pose [4, 4], row by row."""
     return ' '.join(f'{value:.9e}' for value in (_pose(T_world_camera)[:3] + 0.0).ravel())
+
+
+class LateFile:
+    """
+    A text file that is created when its first text comes.
+
+    What stands at the path is not touched before: a run that produces nothing, or is refused,
+    leaves older results alone. Every write is flushed, so that an interrupted run keeps what it
+    has.
+
+    Parameters
+    ----------
+    path : Path
+        The file; missing folders are made.
+    header : str
+        What stands before the first text.
+
+    """
+
+    def __init__(self, path: Path, header: str = '') -> None:
+        self._path = path
+        self._header = header
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> LateFile:
+        """Return the file itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        """Close the file, if there is one."""
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, text: str) -> None:
+        """
+        Append text.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be created.
+
+        """
+        if self._file is None:
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = self._path.open('w', encoding='utf-8')
+            except OSError as error:
+                raise ConfigError(f'cannot write {self._path}: {error.strerror}; choose another '
+                                  'place') from error
+            self._file.write(self._header)
+        self._file.write(text)
+        self._file.flush()
 
 
 class Trajectory:

@@ -27,7 +27,7 @@ from lingbot_ros.model.checkpoint import load_network
 from lingbot_ros.sources import open_source
 from lingbot_ros.sources.base import Source
 from lingbot_ros.streaming.session import StreamSession
-from lingbot_ros.streaming.trajectory import TUM_HEADER, write_kitti
+from lingbot_ros.streaming.trajectory import LateFile, TUM_HEADER, write_kitti
 from lingbot_ros.tools.plot import PLOT_SUFFIXES, plot_trajectory
 from lingbot_ros.tools.replay_run import Replay, run_replay, Selection
 import psutil
@@ -144,6 +144,8 @@ def _stop_on_signal() -> Iterator[list[int]]:
 
 def _output_files(args: argparse.Namespace) -> dict[str, Path]:
     """Return the files to write, refusing early what would fail after hours."""
+    if not args.output.name:
+        raise ConfigError(f'--output must name a file, got {args.output}')
     files = {'tum': args.output, 'plot': args.plot or args.output.with_suffix('.png'),
              'summary': args.summary or args.output.with_suffix('.json')}
     if args.kitti:
@@ -154,7 +156,12 @@ def _output_files(args: argparse.Namespace) -> dict[str, Path]:
     if files['plot'].suffix not in PLOT_SUFFIXES:
         raise ConfigError(f'--plot must end in one of {", ".join(PLOT_SUFFIXES)}, '
                           f'got {files["plot"]}')
+    source = Path(args.input).resolve()
     for path in files.values():
+        # Not over a recording's file, nor among its files: a plot would be the next run's picture.
+        if not path.is_dir() and source in (path.resolve(), *path.resolve().parents):
+            raise ConfigError(f'cannot write {path}: it lies in the recording; choose another '
+                              'place')
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -208,12 +215,10 @@ def run(args: argparse.Namespace) -> int:
         files = _output_files(args)
         network = load_network(args.checkpoint, args.device, args.dtype)
         session = StreamSession(network, config, args.backend)
-        with files['tum'].open('w') as output, _stop_on_signal() as signals, \
+        header = (f'# {_RANDOM}\n' if network.is_random else '') + TUM_HEADER
+        with LateFile(files['tum'], header) as output, _stop_on_signal() as signals, \
                 logging_redirect_tqdm(), \
                 tqdm(total=source.len_hint, unit='frame', disable=not sys.stderr.isatty()) as bar:
-            if network.is_random:
-                output.write(f'# {_RANDOM}\n')
-            output.write(TUM_HEADER)
 
             def on_frame(state: Replay) -> None:
                 bar.set_postfix_str(_memory(network.device), refresh=False)
@@ -227,8 +232,9 @@ def run(args: argparse.Namespace) -> int:
     if state.stopped:
         raise LingbotError(f'ended early, {len(state.trajectory)} poses kept: {state.stopped}')
     if not len(state.trajectory):
+        hint = '' if state.used else '; --start is beyond the last frame, or --duration is 0'
         print(f'lingbot_ros: error: no pose was produced: {state.read} frames read, {state.used} '
-              f'used, {state.refused} refused', file=sys.stderr)
+              f'used, {state.refused} refused{hint}', file=sys.stderr)
         return 1
     return 0
 
@@ -242,7 +248,7 @@ def _write_reports(args: argparse.Namespace, files: dict[str, Path], source: Sou
         plot_trajectory(files['plot'], trajectory, Path(args.input).name + (
             f' {source.topic}' if source.topic else ''), _RANDOM if network.is_random else '')
     else:
-        del files['plot']
+        del files['plot'], files['tum']
     rate = state.used / state.seconds if state.seconds else 0.0
     summary = {
         'version': args.version,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 import logging
 import time
-from typing import Protocol, TextIO
+from typing import Protocol
 
 from lingbot_ros.errors import CacheFullError, ImageError, NonFinitePoseError, ShapeError
 from lingbot_ros.records import Frame, PoseEstimate
@@ -24,6 +24,13 @@ from numpy.typing import NDArray
 _log = logging.getLogger(__name__)
 
 _REFUSALS_LOGGED = 5
+
+
+class Output(Protocol):
+    """Where the lines of the trajectory go, one by one as they come."""
+
+    def write(self, text: str, /) -> object:
+        """Append a line."""
 
 
 class Session(Protocol):
@@ -121,7 +128,7 @@ def select(source: Source, selection: Selection, state: Replay) -> Iterator[Fram
 def run_replay(
     source: Source,
     session: Session,
-    output: TextIO,
+    output: Output,
     selection: Selection,
     should_stop: Callable[[], bool] = lambda: False,
     on_frame: Callable[[Replay], None] = lambda state: None,
@@ -135,8 +142,8 @@ def run_replay(
         Where the frames come from.
     session : Session
         A fresh one.
-    output : text file
-        Gets one TUM line a pose, flushed, so that an interrupted run keeps what it has.
+    output : Output
+        Gets one TUM line a pose, as soon as it is known.
     selection : Selection
         Which frames to use.
     should_stop : callable
@@ -163,7 +170,6 @@ def run_replay(
         for estimate in estimates:
             state.trajectory.append(estimate.stamp_ns, estimate.T_world_camera)
             output.write(tum_line(estimate.stamp_ns, estimate.T_world_camera) + '\n')
-        output.flush()
         state.keyframes = session.keyframes
         state.seconds = time.perf_counter() - begin
 

@@ -14,6 +14,7 @@ from lingbot_ros import CameraHeadConfig, load_network, Network, NetworkConfig
 from lingbot_ros.errors import CheckpointError, ConfigError
 from lingbot_ros.model.network import TINY
 from lingbot_ros.model.sizes import infer_config
+import numpy as np
 import pytest
 from safetensors.torch import save_file
 import torch
@@ -136,6 +137,22 @@ def test_damaged_files_are_refused(tmp_path, tensors, name, damage):
     path.write_bytes(content)
     with pytest.raises(CheckpointError, match='not a readable'):
         load_network(path, 'cpu', 'fp32')
+
+
+def test_any_bytes_end_in_one_error(tmp_path, tensors):
+    """Whatever stands in the file: a pickle of noise, a zip with noise in it, text."""
+    rng = np.random.default_rng(0)
+    whole = save(tmp_path / 'whole.pt', tensors).read_bytes()
+    path = tmp_path / 'noise.pt'
+    for index in range(300):
+        noise = rng.bytes(int(rng.integers(1, 300)))
+        place = int(rng.integers(0, 3000))
+        path.write_bytes([noise, b'\x80\x02' + noise, b'root:x:0:0\n' + noise,
+                          whole[:place] + noise + whole[place + len(noise):]][index % 4])
+        try:
+            load_network(path, 'cpu', 'fp32')
+        except CheckpointError as error:
+            assert str(path) in str(error)
 
 
 def test_other_content_is_refused(tmp_path):

@@ -150,7 +150,7 @@ def test_half_precision_is_near(tiny_network, dtype, tolerance):
 @pytest.mark.parametrize('bad', [
     torch.zeros(3, 28, 43), torch.zeros(28, 42, 3), torch.zeros(3, 28, 42, dtype=torch.uint8),
     torch.zeros(1, 3, 28, 42), torch.zeros(3, 0, 42), np.zeros((28, 42), np.uint8),
-    np.zeros((28, 42, 3), np.float32), torch.zeros(3, 42, 42)])
+    np.zeros((28, 42, 3), np.float32), torch.zeros(3, 42, 42), 'picture.png', None])
 def test_wrong_images_are_refused_and_change_nothing(tiny_network, bad):
     frames = images(8)
     session = StreamSession(tiny_network, config())

@@ -175,24 +175,37 @@ def test_command_writes_everything(bag, tmp_path, capsys):
     (['{bag}', *SMALL, '--image-size', '57'], 2, 'image_size must be a multiple'),
     (['{bag}', *SMALL, '--output', '/proc/no/traj.tum'], 2, 'cannot write /proc/no/traj.tum'),
     (['{bag}', *SMALL, '--output', '{bag}'], 2, 'it is a folder or protected'),
-    (['{bag}', *SMALL, '--plot', '{bag}/a.doc'], 2, '--plot must end in one of .png'),
-    (['{bag}', *SMALL, '--summary', '{bag}/t.tum'], 2, 'output files must differ'),
+    (['{bag}', *SMALL, '--output', '.'], 2, '--output must name a file, got .'),
+    (['{bag}', *SMALL, '--output', '{bag}/bag.mcap'], 2, 'bag.mcap: it lies in the recording'),
+    (['{bag}', *SMALL, '--plot', '{bag}/new.png'], 2, 'new.png: it lies in the recording'),
+    (['{bag}', *SMALL, '--plot', '{out}/a.doc'], 2, '--plot must end in one of .png'),
+    (['{bag}', *SMALL, '--summary', '{out}/t.tum'], 2, 'output files must differ'),
     (['{bag}', *SMALL, '--max-keyframes', '3'], 2, 'ended early, 3 poses kept: '),
-    (['{bag}', *SMALL, '--start', '50'], 1, 'no pose was produced: 10 frames read, 0 used'),
+    (['{bag}', *SMALL, '--start', '50'], 1, '0 used, 0 refused; --start is beyond'),
     ([], 2, 'the following arguments are required: BAG_OR_FOLDER_OR_VIDEO'),
 ])
-def test_refusals_are_one_line(bag, capsys, arguments, code, message):
-    arguments = [a.format(bag=bag) for a in arguments]
+def test_refusals_are_one_line(bag, tmp_path, capsys, arguments, code, message):
+    out = tmp_path / 'out'
+    out.mkdir()
+    arguments = [a.format(bag=bag, out=out) for a in arguments]
     if '--output' not in arguments and arguments:
-        arguments += ['--output', str(bag / 't.tum')]
+        arguments += ['--output', str(out / 't.tum')]
     try:
         got = main(['replay', *arguments])
     except SystemExit as exit_:
         got = exit_.code
     errors = [line for line in capsys.readouterr().err.splitlines()
               if line.startswith('lingbot_ros: error: ')]
-    assert not (bag / 't.json').exists() or 'ended early' in message or code == 1
+    assert not (out / 't.json').exists() or 'ended early' in message or code == 1
     assert got == code and len(errors) == 1 and message in errors[0], errors
+
+
+def test_a_run_without_poses_leaves_older_results_alone(bag, tmp_path):
+    old = tmp_path / 'old.tum'
+    old.write_text('precious')
+    assert main(['replay', str(bag), *SMALL, '--start', '50', '--output', str(old)]) == 1
+    assert old.read_text() == 'precious'
+    assert 'tum' not in json.loads(old.with_suffix('.json').read_text())['files']
 
 
 def test_nothing_to_see(tmp_path):
