@@ -15,6 +15,7 @@ from pathlib import Path
 import pickle
 import struct
 from typing import Any
+import zipfile
 
 from lingbot_ros.config import NetworkConfig
 from lingbot_ros.errors import CheckpointError
@@ -30,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 # Trained beside the streaming heads in some releases; streaming never runs it.
 IGNORED_PREFIX = 'point_head.'
-# Tensors of one safetensors mapping; reopening in between returns the pages already copied.
-GROUP = 64
+# Bytes read through one safetensors mapping; reopening returns the pages already copied.
+GROUP_BYTES = 64_000_000
 _SHOWN = 5
 # What torch's reader raises on damaged bytes: it trusts them more than it should.
 _UNREADABLE = (RuntimeError, EOFError, ValueError, OSError, LookupError, TypeError,
@@ -65,6 +66,8 @@ def _read_pt(path: Path) -> dict[str, Tensor]:
             magic = file.read(2)
         if magic != b'PK' and magic[:1] != b'\x80':  # how torch's two formats begin
             raise ValueError('it begins as neither a zip nor a pickle')
+        if magic == b'PK' and not zipfile.is_zipfile(path):
+            raise ValueError('it is a zip archive that is cut off')
         loaded: Any = torch.load(path, map_location='cpu', weights_only=True)
     except pickle.UnpicklingError as error:
         raise CheckpointError(
@@ -78,10 +81,15 @@ def _read_pt(path: Path) -> dict[str, Tensor]:
     if isinstance(loaded, dict) and isinstance(loaded.get('model'), dict):
         loaded = loaded['model']
     if not isinstance(loaded, dict) or not loaded or not all(
-            isinstance(k, str) and isinstance(v, Tensor) for k, v in loaded.items()):
+            isinstance(k, str) and isinstance(v, Tensor) and _is_plain(v)
+            for k, v in loaded.items()):
         raise CheckpointError(f'{path}: expected a dict of tensors, plain or under "model", '
                               f'got {type(loaded).__name__} with other content')
     return loaded
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    return tensor.layout == torch.strided and tensor.device.type == 'cpu'
 
 
 def _pop_all(tensors: dict[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
@@ -101,10 +109,17 @@ def _safetensors_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _stream_safetensors(path: Path, names: list[str]) -> Iterator[tuple[str, Tensor]]:
-    for start in range(0, len(names), GROUP):
+    rest = iter(names)
+    name = next(rest, None)
+    while name is not None:
+        read = 0
         with safe_open(path, framework='pt') as file:
-            for name in names[start:start + GROUP]:
-                yield name, file.get_tensor(name)
+            while name is not None and read < GROUP_BYTES:
+                tensor = file.get_tensor(name)
+                read += tensor.nbytes
+                yield name, tensor
+                del tensor
+                name = next(rest, None)
 
 
 def _place(network: Network, tensors: Iterator[tuple[str, Tensor]], device: torch.device,
@@ -156,8 +171,13 @@ def load_network(checkpoint: str | Path, device: str | torch.device = 'auto',
     if str(checkpoint) == 'random':
         logger.warning('random weights: poses mean nothing')
         return _random_network(config or TINY, place, number)
-    path = Path(checkpoint).expanduser()
-    if not str(checkpoint) or not path.is_file():
+    path = Path(checkpoint)
+    try:
+        path = path.expanduser()
+        found = bool(str(checkpoint)) and path.is_file()
+    except (RuntimeError, OSError):  # no such user; a name too long for the system
+        found = False
+    if not found:
         raise CheckpointError(f'no checkpoint at {str(checkpoint)!r} (looked at '
                               f"{path.absolute()}); set checkpoint to a .pt or .safetensors file, "
                               "or to 'random' for a network whose poses mean nothing")

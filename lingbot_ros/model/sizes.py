@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import logging
 import re
 
 from lingbot_ros.config import (
@@ -13,14 +14,18 @@ from lingbot_ros.config import (
     EncoderConfig,
     NetworkConfig,
 )
-from lingbot_ros.errors import CheckpointError
+from lingbot_ros.errors import CheckpointError, ConfigError
+
+logger = logging.getLogger(__name__)
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 def _count(shapes: Shapes, prefix: str) -> int:
     pattern = re.compile(re.escape(prefix) + r'\.(\d+)\.')
-    return 1 + max((int(m[1]) for m in map(pattern.match, shapes) if m), default=-1)
+    numbers = (int(m[1]) for m in map(pattern.match, shapes) if m)
+    # A number beyond the count of all tensors is no block; it is reported as unexpected.
+    return 1 + max((number for number in numbers if number < len(shapes)), default=-1)
 
 
 def infer_config(shapes: Shapes) -> NetworkConfig:
@@ -38,7 +43,8 @@ def infer_config(shapes: Shapes) -> NetworkConfig:
     Returns
     -------
     NetworkConfig
-        The released sizes when the shapes say too little to tell.
+        The released sizes when the shapes say too little to tell, or when any part has its
+        released depth.
 
     Raises
     ------
@@ -48,34 +54,49 @@ def infer_config(shapes: Shapes) -> NetworkConfig:
     """
     released = NetworkConfig()
     try:
-        width = shapes['aggregator.camera_token'][-1]
-        head_dim = shapes['aggregator.global_blocks.0.attn.q_norm.weight'][0]
-        channels = [shapes[f'depth_head.projects.{i}.weight'][0] for i in range(4)]
-        features = shapes['depth_head.scratch.layer1_rn.weight'][0]
-        conv = 'aggregator.patch_embed.proj.weight'
-        vit = 'aggregator.patch_embed.patch_embed.proj.weight'
-        patch_px = shapes[conv if conv in shapes else vit][-1]
-        encoder = EncoderConfig(kind='conv')
-        if conv not in shapes:
-            encoder = EncoderConfig(
-                blocks=_count(shapes, 'aggregator.patch_embed.blocks'),
-                heads=max(1, width // 64),
-                registers=shapes['aggregator.patch_embed.register_tokens'][1],
-                grid=round((shapes['aggregator.patch_embed.pos_embed'][1] - 1) ** 0.5))
-    except (KeyError, IndexError):
+        config = _sizes(shapes)
+    except (LookupError, TypeError, ZeroDivisionError, ConfigError):
+        return released  # the report of misfits will name what is wrong
+    if config is None:
         return released
+    logger.info('sizes read off the checkpoint: width %d, %s encoder, %d aggregator blocks, %d '
+                'camera blocks', config.width, config.encoder.kind, config.blocks,
+                config.camera.blocks)
+    return config
+
+
+def _sizes(shapes: Shapes) -> NetworkConfig | None:
+    """Sizes of a small network; None for the released one, complete or not."""
+    released = NetworkConfig()
+    width = shapes['aggregator.camera_token'][-1]
+    head_dim = shapes['aggregator.global_blocks.0.attn.q_norm.weight'][0]
+    channels = [shapes[f'depth_head.projects.{i}.weight'][0] for i in range(4)]
+    conv = 'aggregator.patch_embed.proj.weight'
+    vit = 'aggregator.patch_embed.patch_embed.proj.weight'
     blocks = max(_count(shapes, f'aggregator.{kind}_blocks') for kind in ('frame', 'global'))
-    if (width, blocks) == (released.width, released.blocks) and encoder.kind == 'vit':
-        return released
+    camera_blocks = _count(shapes, 'camera_head.trunk')
+    encoder = EncoderConfig(kind='conv')
+    if conv not in shapes:
+        encoder = EncoderConfig(
+            blocks=_count(shapes, 'aggregator.patch_embed.blocks'),
+            heads=max(1, width // 64),
+            registers=shapes['aggregator.patch_embed.register_tokens'][1],
+            grid=round((shapes['aggregator.patch_embed.pos_embed'][1] - 1) ** 0.5))
+        # Any one part at its released depth: a released checkpoint that lost blocks elsewhere
+        # must be reported, not taken for a smaller network.
+        if width == released.width and (
+                encoder.blocks == released.encoder.blocks or blocks == released.blocks
+                or camera_blocks == released.camera.blocks):
+            return None
     if blocks % 4:
         raise CheckpointError(
             f'expected a multiple of 4 aggregator blocks (taps are then known), got {blocks}; '
             'pass config= to say which blocks are tapped')
     quarter = blocks // 4
     return NetworkConfig(
-        width=width, blocks=blocks, heads=width // head_dim, patch_px=patch_px, encoder=encoder,
+        width=width, blocks=blocks, heads=width // head_dim, encoder=encoder,
+        patch_px=shapes[conv if conv in shapes else vit][-1],
         taps=(quarter - 1, 2 * quarter - 1, 3 * quarter - 1, blocks - 1),
-        camera=CameraHeadConfig(blocks=max(1, _count(shapes, 'camera_head.trunk')),
-                                heads=max(1, 2 * width // 128)),
+        camera=CameraHeadConfig(blocks=camera_blocks, heads=max(1, 2 * width // 128)),
         depth=DepthHeadConfig(channels=(channels[0], channels[1], channels[2], channels[3]),
-                              features=features))
+                              features=shapes['depth_head.scratch.layer1_rn.weight'][0]))

@@ -27,7 +27,7 @@ class Engine:
         What was chosen, and why.
     original_K : callable
         Maps intrinsics of the processed image, and the original image's height and width, to
-        intrinsics of the original image.
+        intrinsics of the original image; raises ImageError for a size the network cannot take.
 
     """
 

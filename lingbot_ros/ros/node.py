@@ -24,6 +24,7 @@ from lingbot_ros.ros.publishers import Publishers, stamp_to_ns
 from lingbot_ros.ros.qos import image_qos
 from lingbot_ros.ros.tracker import Tracker
 from lingbot_ros.ros.worker import Worker
+import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import CompressedImage, Image
@@ -31,6 +32,9 @@ from std_srvs.srv import Trigger
 
 THROTTLE_S = 5.0
 """Repeated errors are logged once in this time, seconds; the counters count them all."""
+
+_KIND_LENGTH = 48  # enough for "image dropped: unknown encoding 'bayer_...'"
+_MOST_KINDS = 64  # a sender of ever new encodings must not fill the memory
 
 NO_CHECKPOINT = (
     'no checkpoint: set the parameter checkpoint to a .pt or .safetensors file (for example '
@@ -91,6 +95,7 @@ class StreamNode(Node):
         self.exit_code = 0
         self._finished = finished
         self._open_engine = engine
+        self._logged_s: dict[str, float] = {}
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._values = declare_parameters(self)
         if not self._values['checkpoint']:
@@ -169,6 +174,8 @@ class StreamNode(Node):
         assert tracker is not None and engine is not None
         try:
             image = decode_message(message)
+            # Before the tracker resets for a new size: an image of no use must change nothing.
+            engine.original_K(np.eye(3), image.shape[:2])
         except ImageError as error:
             self._counters.dropped['bad_image'] += 1
             self._log_throttled(f'image dropped: {error}')
@@ -178,6 +185,7 @@ class StreamNode(Node):
             tracker.set_window(dynamic.window)
         except LingbotError as error:
             self.get_logger().error(f'window stays {engine.session.window}: {error}')
+        resets, late = self._counters.resets, self._counters.dropped['out_of_order']
         try:
             poses = tracker.push(image, stamp_to_ns(message.header.stamp), message.header)
         except (ImageError, NonFinitePoseError) as error:  # counted by the tracker
@@ -185,6 +193,10 @@ class StreamNode(Node):
             return
         finally:
             self._status.waiting = tracker.waiting
+            if self._counters.resets > resets:
+                self._log_throttled(f'reset: {self._counters.last_reset_reason}')
+        if self._counters.dropped['out_of_order'] > late:
+            self._log_throttled('image dropped: its stamp is not later than the one before')
         if self._worker.stopping or not poses:
             return
         for pose in poses:
@@ -209,7 +221,13 @@ class StreamNode(Node):
         self._finished.set()
 
     def _log_throttled(self, text: str) -> None:
-        self.get_logger().error(text, throttle_duration_sec=THROTTLE_S)
+        # By what it begins with, so that one fault does not silence another.
+        kind, now_s = text[:_KIND_LENGTH], self._now_s()
+        if now_s - self._logged_s.get(kind, -THROTTLE_S) >= THROTTLE_S:
+            self.get_logger().error(text)
+            if len(self._logged_s) == _MOST_KINDS:
+                self._logged_s.clear()
+            self._logged_s[kind] = now_s
 
     def _now_s(self) -> float:
         return self._steady.now().nanoseconds / 1e9

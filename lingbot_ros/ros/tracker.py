@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 TIME_JUMP_NS = 500_000_000
 """A stamp older than the last one by more than this starts a new stream (a bag that loops)."""
 
+SHORTEST_S = 1e-3
+"""Stamps closer than this, seconds, say nothing of velocity: no camera is that fast."""
+
 
 class Session(Protocol):
     """What the tracker needs of `lingbot_ros.StreamSession`."""
@@ -71,7 +74,8 @@ class TrackedPose:
     T_odom_camera : ndarray of float64, shape [4, 4]
         Camera (optical axes) to odom; scene units.
     seconds : float or None
-        Since the pose before; None for the first of a stream and the first after a reset.
+        Since the pose before; None for the first of a stream, the first after a reset, and where
+        two stamps are too close to tell a velocity.
     twist : ndarray of float64, shape [6]
         Linear and angular velocity in camera axes; zeros when `seconds` is None.
     poses_since_reset : int or None
@@ -237,7 +241,10 @@ class Tracker:
         seconds, twist = None, np.zeros(6)
         if self._segment_poses and self._last is not None:
             seconds = (estimate.stamp_ns - self._last[0]) / 1e9
-            twist = body_twist(self._last[1], pose, seconds)
+            if seconds >= SHORTEST_S:
+                twist = body_twist(self._last[1], pose, seconds)
+            else:
+                seconds = None
         tracked = TrackedPose(
             self._waiting.pop(estimate.stamp_ns), estimate, pose, seconds, twist,
             self._segment_poses if self._continues else None, size)

@@ -118,4 +118,3 @@ def twist_covariance(position_stddev: float, rotation_stddev: float,
     variances = 2 * np.repeat([position_stddev**2, rotation_stddev**2], 3) / seconds**2
     # A robot that stands for hours between two frames must not look perfectly known.
     return np.diag(np.clip(variances, 1e-6, UNKNOWN_VARIANCE))
-

@@ -23,6 +23,7 @@ from lingbot_ros.model.aggregator import FrameRole
 from lingbot_ros.model.network import Network
 import numpy as np
 from numpy.typing import NDArray
+import psutil
 import torch
 from torch import Tensor
 
@@ -77,8 +78,13 @@ def page_spec(network: Network, config: StreamConfig, size: tuple[int, int],
         element_bytes=network.dtype.itemsize)
 
 
+# On a CPU torch's allocator raises a plain RuntimeError; torch.OutOfMemoryError is one as well.
+_NO_MEMORY = (RuntimeError, MemoryError)
+
+
 def _too_large(need_bytes: int, device: torch.device) -> CacheFullError:
-    free_bytes, _ = torch.cuda.mem_get_info(device)
+    free_bytes = (torch.cuda.mem_get_info(device)[0] if device.type == 'cuda'
+                  else psutil.virtual_memory().available)
     return CacheFullError(f'page pool does not fit: need {need_bytes / 1e9:.2f} GB, have '
                           f'{free_bytes / 1e9:.2f} GB free on {device}; lower window, '
                           'max_keyframes or image_size')
@@ -124,7 +130,7 @@ class CachedStream:
             self._camera = DenseCache(
                 config.camera_iterations * camera.blocks, config.max_keyframes + 1, camera.heads,
                 2 * network.config.width // camera.heads, torch.float32, network.device)
-        except torch.OutOfMemoryError as error:
+        except _NO_MEMORY as error:
             raise _too_large(spec.total_bytes, network.device) from error
 
     @property
@@ -224,7 +230,7 @@ class CachedStream:
             # Tensors first: when memory runs out the table still numbers what there is.
             try:
                 self._pages.resize(pages)
-            except torch.OutOfMemoryError as error:
+            except _NO_MEMORY as error:
                 growth = (pages - self._table.pages) * self._pages.nbytes // self._table.pages
                 raise _too_large(growth, self._network.device) from error
             self._table.grow(window)

@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 from PIL import Image
 import torch
 
+# Taller images than this many squares are refused: a column of pixels would be resized to
+# gigabytes before the crop.
+MOST_ROWS = 8
+
 
 @dataclass(frozen=True)
 class CropGeometry:
@@ -83,7 +87,8 @@ def crop_geometry(height: int, width: int, image_size: int, patch_px: int) -> Cr
     Raises
     ------
     ImageError
-        If the image is empty, or so wide that not one row of patches is left.
+        If the image is empty, so wide that not one row of patches is left, or so tall that most
+        of it would be cropped away.
 
     """
     if height < 1 or width < 1:
@@ -93,6 +98,9 @@ def crop_geometry(height: int, width: int, image_size: int, patch_px: int) -> Cr
         raise ImageError(f'image of {width} x {height} is too wide: resized to width {image_size} '
                          f'it has less than half a patch ({patch_px} pixels) of height; crop it '
                          'or raise image_size')
+    if rows > MOST_ROWS * image_size:
+        raise ImageError(f'image of {width} x {height} is too tall: less than 1/{MOST_ROWS} of it '
+                         'would be kept; crop it')
     kept = min(rows, image_size)
     return CropGeometry((height, width), (rows, image_size), (rows - kept) // 2,
                         (kept, image_size))
@@ -119,7 +127,7 @@ def preprocess(image: NDArray[np.uint8], image_size: int, patch_px: int) -> torc
     ShapeError
         If the image is not uint8 [H, W, 3].
     ImageError
-        If it is empty or too wide.
+        If it is empty, too wide or too tall.
 
     """
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
@@ -158,7 +166,7 @@ def network_input(image: NDArray[np.uint8] | torch.Tensor, image_size: int, patc
     ShapeError
         If shape or dtype are neither of the two.
     ImageError
-        If a camera image is empty or too wide.
+        If a camera image is empty, too wide or too tall.
 
     """
     if not isinstance(image, (torch.Tensor, np.ndarray)):

@@ -100,12 +100,14 @@ class StreamSession:
     @property
     def keyframes(self) -> int:
         """Frames kept in the cache since reset, anchors included."""
-        return self._stream.kept if self._stream else 0
+        stream = self._stream  # read once: another thread may ask while it is replaced
+        return stream.kept if stream else 0
 
     @property
     def cache_bytes(self) -> int:
         """Bytes of all caches on the device; 0 before the first anchors ran."""
-        return self._stream.nbytes if self._stream else 0
+        stream = self._stream
+        return stream.nbytes if stream else 0
 
     def push(self, image: Image, stamp_ns: int) -> list[PoseEstimate]:
         """
@@ -161,6 +163,12 @@ class StreamSession:
         ------
         PoseEstimate
             One a frame, in order; `flush` is called at the end.
+
+        Raises
+        ------
+        LingbotError
+            As `push` does. The iteration is over then, and what was left of the chunk is lost; use
+            `push` where frames may be refused.
 
         """
         require(chunk >= 1, f'chunk must be >= 1, got {chunk}')

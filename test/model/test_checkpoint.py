@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import pickle
+import re
 import subprocess
 import sys
 
@@ -100,7 +101,7 @@ def test_point_head_is_ignored_with_one_log_line(tmp_path, tensors, suffix, capl
     with caplog.at_level(logging.INFO, 'lingbot_ros'):
         network = load_network(path, 'cpu', 'fp32')
     assert_same(network, tensors)
-    assert [r.getMessage() for r in caplog.records] == [
+    assert [r.getMessage() for r in caplog.records if r.module == 'checkpoint'] == [
         f'{path}: ignoring 2 tensors of point_head.*']
 
 
@@ -163,6 +164,14 @@ def test_other_content_is_refused(tmp_path):
             load_network(path, 'cpu', 'fp32')
 
 
+def test_sparse_and_meta_tensors_are_refused(tmp_path, tensors):
+    name = 'camera_head.embed_pose.bias'
+    for index, value in enumerate((tensors[name].to_sparse(), tensors[name].to('meta'))):
+        path = save(tmp_path / f'{index}.pt', {**tensors, name: value})
+        with pytest.raises(CheckpointError, match=str(path)):
+            load_network(path, 'cpu', 'fp32')
+
+
 def test_integer_weights_are_refused(tmp_path, tensors):
     name = 'camera_head.embed_pose.bias'
     path = save(tmp_path / 'a.pt', {**tensors, name: tensors[name].int()})
@@ -170,7 +179,7 @@ def test_integer_weights_are_refused(tmp_path, tensors):
         load_network(path, 'cpu', 'fp32')
 
 
-@pytest.mark.parametrize('missing', ['', 'no/such/file.pt'])
+@pytest.mark.parametrize('missing', ['', 'no/such/file.pt', '~nobody-here/a.pt', 5000 * 'a', '.'])
 def test_missing_file_says_what_to_set(missing):
     with pytest.raises(CheckpointError, match="no checkpoint at .*'random'"):
         load_network(missing, 'cpu', 'fp32')
@@ -201,6 +210,23 @@ def test_released_names_and_shapes_are_ours():
     ours = {name: list(p.shape) for name, p in network.named_parameters()}
     assert ours == manifest()
     assert infer_config({n: tuple(s) for n, s in manifest().items()}) == NetworkConfig()
+
+
+@pytest.mark.parametrize('gone', [
+    r'aggregator\.(frame|global)_blocks\.23\.', r'aggregator\.(frame|global)_blocks\.2[0-3]\.',
+    r'camera_head\.trunk\.3\.', r'aggregator\.patch_embed\.blocks\.23\.'])
+def test_released_checkpoint_without_some_blocks_is_no_smaller_network(gone):
+    shapes = {n: tuple(s) for n, s in manifest().items() if not re.match(gone, n)}
+    assert len(shapes) < len(manifest())
+    assert infer_config(shapes) == NetworkConfig()
+
+
+def test_absurd_block_numbers_and_shapes_do_not_hang(tiny_network):
+    shapes = {name: tuple(p.shape) for name, p in tiny_network.named_parameters()}
+    assert infer_config({**shapes, 'aggregator.frame_blocks.99999999.x': (1,)}) == TINY
+    for name in ('aggregator.camera_token', 'aggregator.global_blocks.0.attn.q_norm.weight'):
+        for shape in ((), (0,)):
+            assert infer_config({**shapes, name: shape}) == NetworkConfig()
 
 
 def test_golden_sizes_are_read_off_the_shapes(golden_network):

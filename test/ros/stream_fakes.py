@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 
-from lingbot_ros.errors import CacheFullError
+from lingbot_ros.errors import CacheFullError, ImageError
 from lingbot_ros.geometry.rigid import make_transform
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
 from lingbot_ros.records import PoseEstimate
@@ -61,6 +61,11 @@ class FakeSession:
                             np.zeros(9, np.float32))
 
 
+def original_K(K: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    if size[1] == 1:
+        raise ImageError('too tall')
+    return K * [[size[1] / 56], [size[0] / 42], [1]]
+
+
 def fake_engine(session: FakeSession) -> Engine:
-    return Engine(session, False, 'cpu (fake)', 'float32 (fake)', 'sdpa (fake)',
-                  lambda K, size: K * [[size[1] / 56], [size[0] / 42], [1]])
+    return Engine(session, False, 'cpu (fake)', 'float32 (fake)', 'sdpa (fake)', original_K)

@@ -4,6 +4,7 @@
 
 import re
 import threading
+import time
 
 from lingbot_ros.errors import ConfigError, LingbotError, NonFinitePoseError
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
@@ -133,6 +134,24 @@ def test_poses_that_are_not_finite_are_never_published(run):
     assert (report['dropped_non_finite'], report['dropped_error']) == ('2', '1')
     assert report['last_reset_reason'] == 'RuntimeError: out of memory'
     assert report['cache_bytes'] == '12345' and report['random_weights'] == 'false'
+
+
+def test_every_kind_of_fault_is_named_in_the_log(run, capfd):
+    stream = run(FakeSession(anchors=1))
+    stream.send()
+    for encoding in ('novel8', 'strange16', 'novel8'):
+        stream.camera.publish(image_message(texture(), encoding, stream.probe.next_stamp()))
+        time.sleep(0.1)
+    # An unusable size is refused before it can reset the stream.
+    stream.camera.publish(image_message(texture(9, 1), 'rgb8', stream.probe.next_stamp()))
+    time.sleep(0.1)
+    stream.send()
+    stream.wait(2)
+    report = stream.probe.report(after=len(stream.probe.received['/diagnostics']))
+    assert (report['dropped_bad_image'], report['resets']) == ('4', '0')
+    log = capfd.readouterr().err
+    for text in ("unknown encoding 'novel8'", "unknown encoding 'strange16'", 'too tall'):
+        assert log.count(text) == 1, log
 
 
 def test_window_that_does_not_fit_is_said_once_and_the_old_one_stays(run, capfd):

@@ -75,6 +75,15 @@ def test_a_dropped_frame_stretches_the_time_not_the_speed():
     assert stream.poses[-1].twist[4] == pytest.approx(0.25)
 
 
+def test_stamps_too_close_say_nothing_of_velocity():
+    stream = Stream()
+    for _ in range(2):
+        stream.push()
+    stream.push(stream.stamp_ns + 1)
+    assert stream.poses[-1].seconds is None
+    np.testing.assert_array_equal(stream.poses[-1].twist, 0)
+
+
 def after_reset(stream, cause):
     """Run to a reset and on; return the last pose before and the poses after."""
     for _ in range(4):

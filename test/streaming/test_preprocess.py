@@ -37,5 +37,7 @@ def test_other_arrays_are_refused(image):
 def test_empty_and_too_wide_images_are_refused():
     with pytest.raises(ImageError, match='with pixels, got 0 x 4'):
         preprocess(np.zeros((4, 0, 3), np.uint8), 56, 14)
+    with pytest.raises(ImageError, match='too tall'):
+        preprocess(np.zeros((60000, 1, 3), np.uint8), 518, 14)
     with pytest.raises(ImageError, match='too wide'):
         preprocess(np.zeros((4, 400, 3), np.uint8), 56, 14)
