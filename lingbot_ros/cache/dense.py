@@ -38,8 +38,9 @@ class DenseCache:
         for name, value in (('entries', entries), ('capacity', capacity), ('heads', heads),
                             ('head_dim', head_dim)):
             require(value >= 1, f'{name} must be >= 1, got {value}')
+        # Written once, as the paged pools are, so that memory does not grow while it fills.
         self._data = torch.empty((entries, 2, heads, capacity, head_dim), dtype=dtype,
-                                 device=device)
+                                 device=device).zero_()
         self._kept = 0
         self._frames = 0  # open frames; 0 while none is open
         self._written: set[int] = set()

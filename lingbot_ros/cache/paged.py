@@ -83,7 +83,6 @@ class PagedCache:
                              f'element_bytes={spec.element_bytes}; make them agree')
         self._spec = spec
         self.dtype = dtype
-        # Never-written slots are never read, so nothing is cleared.
         self.layers: list[torch.Tensor] = [self._empty(spec.pages, device)
                                            for _ in range(spec.layers)]
         self.device = self.layers[0].device
@@ -189,5 +188,8 @@ class PagedCache:
 
     def _empty(self, pages: int, device: torch.device | str) -> torch.Tensor:
         spec = self._spec
-        return torch.empty((pages, 2, spec.page_size, spec.heads, spec.head_dim),
+        pool = torch.empty((pages, 2, spec.page_size, spec.heads, spec.head_dim),
                            dtype=self.dtype, device=device)
+        # Slots that were never written are never read. Writing them once makes a CPU back the
+        # memory now, so that a stream does not grow while it fills its pages.
+        return pool.zero_()
