@@ -35,9 +35,27 @@ def require(condition: bool, message: str) -> None:
         raise ConfigError(message)
 
 
-def _at_least(name: str, value: int, low: int) -> None:
-    is_int = isinstance(value, int) and not isinstance(value, bool)
-    require(is_int and value >= low, f'{name} must be an integer >= {low}, got {value!r}')
+def require_at_least(name: str, value: object, low: int) -> None:
+    """
+    Raise ConfigError unless a value is an integer of at least `low`; a bool is none.
+
+    Parameters
+    ----------
+    name : str
+        Of the setting, for the message.
+    value : object
+        What came.
+    low : int
+        The bound.
+
+    Raises
+    ------
+    ConfigError
+        Naming the setting, the bound and what came.
+
+    """
+    fits = isinstance(value, int) and not isinstance(value, bool) and value >= low
+    require(fits, f'{name} must be an integer >= {low}, got {value!r}')
 
 
 @dataclass(frozen=True)
@@ -69,8 +87,8 @@ class EncoderConfig:
         require(self.kind in ('vit', 'conv'),
                 f"encoder kind must be 'vit' or 'conv', got {self.kind!r}")
         for name in ('blocks', 'heads', 'grid'):
-            _at_least(f'encoder {name}', vars(self)[name], 1)
-        _at_least('encoder registers', self.registers, 0)
+            require_at_least(f'encoder {name}', vars(self)[name], 1)
+        require_at_least('encoder registers', self.registers, 0)
 
 
 @dataclass(frozen=True)
@@ -90,8 +108,8 @@ class CameraHeadConfig:
 
     def __post_init__(self) -> None:
         """Check every field."""
-        _at_least('camera head blocks', self.blocks, 1)
-        _at_least('camera head heads', self.heads, 1)
+        require_at_least('camera head blocks', self.blocks, 1)
+        require_at_least('camera head heads', self.heads, 1)
 
 
 @dataclass(frozen=True)
@@ -116,7 +134,7 @@ class DepthHeadConfig:
         require(len(self.channels) == 4,
                 f'depth head channels must be 4 integers, got {self.channels!r}')
         for value in self.channels:
-            _at_least('depth head channels', value, 4)
+            require_at_least('depth head channels', value, 4)
             require(value % 4 == 0, f'depth head channels must be multiples of 4, got {value}')
         require(self.features >= 8 and self.features % 8 == 0,
                 f'depth head features must be a multiple of 8, got {self.features!r}')
@@ -155,7 +173,7 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         """Check every field against the others."""
         for name in ('width', 'blocks', 'heads', 'patch_px'):
-            _at_least(name, vars(self)[name], 1)
+            require_at_least(name, vars(self)[name], 1)
         require(self.width % self.heads == 0,
                 f'width must be a multiple of heads, got {self.width} and {self.heads}')
         require(self.width // self.heads >= 16 and self.width // self.heads % 4 == 0,
@@ -221,7 +239,7 @@ class StreamConfig:
         """Check every field."""
         for name in ('anchor_frames', 'window', 'keyframe_interval', 'camera_iterations',
                      'image_size', 'max_keyframes'):
-            _at_least(name, vars(self)[name], 1)
+            require_at_least(name, vars(self)[name], 1)
         require(isinstance(self.depth, bool), f'depth must be true or false, got {self.depth!r}')
         require(self.max_keyframes >= self.anchor_frames,
                 f'max_keyframes must be at least anchor_frames ({self.anchor_frames}), '

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from lingbot_ros.config import require
+from lingbot_ros.config import require, require_at_least
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,7 @@ class PageSpec:
         """Check every field against its range."""
         for name, value in vars(self).items():
             low = 0 if name in ('special_tokens', 'anchor_frames') else 1
-            is_int = isinstance(value, int) and not isinstance(value, bool)
-            require(is_int and value >= low,
-                    f'{name} must be an integer >= {low}, got {value!r}')
+            require_at_least(name, value, low)
         require(self.max_keyframes >= self.anchor_frames,
                 f'max_keyframes must be at least anchor_frames ({self.anchor_frames}), '
                 f'got {self.max_keyframes}')

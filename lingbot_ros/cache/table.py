@@ -15,7 +15,7 @@ from typing import get_args, Literal
 
 from lingbot_ros.cache.pool import PagePool
 from lingbot_ros.cache.spec import FrameSlots, PageSpec, VisiblePages
-from lingbot_ros.config import require
+from lingbot_ros.config import require_at_least
 from lingbot_ros.errors import CacheError, CacheFullError
 
 FrameKind = Literal['anchor', 'keyframe', 'transient']
@@ -282,8 +282,7 @@ class PageTable:
         del self._recent[:count]
 
     def _check_window(self, window: int, call: str) -> None:
-        is_int = isinstance(window, int) and not isinstance(window, bool)
-        require(is_int and window >= 1, f'window must be an integer >= 1, got {window!r}')
+        require_at_least('window', window, 1)
         if self._open is not None:
             raise CacheError(f'{call} needs no open frame; commit or discard it first')
 

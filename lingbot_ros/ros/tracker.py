@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from lingbot_ros.errors import CacheFullError, ImageError, NonFinitePoseError
+from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
 from lingbot_ros.geometry.rigid import invert_transform
 from lingbot_ros.records import PoseEstimate
-from lingbot_ros.ros.transforms import body_twist, Matrix, T_ODOM_OPTICAL
+from lingbot_ros.ros.transforms import body_twist, Matrix
 import numpy as np
 from numpy.typing import NDArray
 

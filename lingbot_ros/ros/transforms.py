@@ -16,14 +16,6 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
 
-T_ODOM_OPTICAL: Matrix = np.array([
-    [0.0, 0.0, 1.0, 0.0],   # forward is the optical z
-    [-1.0, 0.0, 0.0, 0.0],  # left is minus the optical x
-    [0.0, -1.0, 0.0, 0.0],  # up is minus the optical y
-    [0.0, 0.0, 0.0, 1.0],
-])
-"""Optical axes to odom axes with a common origin, shape [4, 4]."""
-
 UNKNOWN_VARIANCE = 1e4
 """Variance that says a value means nothing; finite, because filters misread larger ones."""
 

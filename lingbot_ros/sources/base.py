@@ -20,6 +20,9 @@ _log = logging.getLogger(__name__)
 
 _DROPS_LOGGED = 5
 
+DEFAULT_FPS = 30.0
+"""Where neither the user nor the recording states a frame rate."""
+
 
 class Source(abc.ABC):
     """

@@ -19,13 +19,12 @@ import re
 from lingbot_ros.errors import ImageError, SourceError
 from lingbot_ros.imaging.compressed import decode_compressed
 from lingbot_ros.records import Frame
-from lingbot_ros.sources.base import exact_fps, frame_stamp_ns, Source
+from lingbot_ros.sources.base import DEFAULT_FPS, exact_fps, frame_stamp_ns, Source
 
 _log = logging.getLogger(__name__)
 
 IMAGE_SUFFIXES = ('.png', '.jpg', '.jpeg', '.bmp', '.webp', '.tif', '.tiff', '.pgm', '.ppm',
                   '.pnm')
-DEFAULT_FPS = 30.0
 
 
 def natural_key(name: str) -> list[tuple[int, int, str]]:

@@ -17,13 +17,12 @@ import cv2
 from lingbot_ros.errors import SourceError
 from lingbot_ros.imaging.encodings import convert
 from lingbot_ros.records import Frame
-from lingbot_ros.sources.base import exact_fps, frame_stamp_ns, Source
+from lingbot_ros.sources.base import DEFAULT_FPS, exact_fps, frame_stamp_ns, Source
 
 _log = logging.getLogger(__name__)
 
 VIDEO_SUFFIXES = ('.mp4', '.avi', '.mkv', '.mov', '.webm', '.m4v', '.mpg', '.mpeg', '.ts', '.mts',
                   '.wmv', '.flv', '.ogv', '.3gp', '.mjpeg', '.mjpg')
-DEFAULT_FPS = 30.0
 
 
 class VideoSource(Source):

@@ -18,7 +18,7 @@ import logging
 
 from lingbot_ros.attention.backend import choose_backend, make_backend
 from lingbot_ros.cache.table import FrameKind
-from lingbot_ros.config import require, StreamConfig
+from lingbot_ros.config import require, require_at_least, StreamConfig
 from lingbot_ros.errors import NonFinitePoseError, ShapeError
 from lingbot_ros.geometry.pose_encoding import decode_intrinsics, decode_pose
 from lingbot_ros.model.network import Network
@@ -131,7 +131,7 @@ class StreamSession:
         ShapeError
             If the image has a wrong shape or dtype, or another size than the stream's.
         ImageError
-            If the image is empty or too wide.
+            If the image is empty, too wide or too tall.
         NonFinitePoseError
             If the network's answer is no pose. The frame is dropped as if never pushed; while
             anchors gather, all of them are.
@@ -206,14 +206,10 @@ class StreamSession:
             pixels = torch.stack([pixels for pixels, _ in gathered])
             stream = self._stream_for((pixels.shape[2], pixels.shape[3]))
             raw = stream.run(stream.encode(pixels), 'anchor')
-            try:
-                estimates = [self._estimate(raw, index, index, stamp_ns, 'anchor')
-                             for index, (_, stamp_ns) in enumerate(gathered)]
-            except NonFinitePoseError:
-                stream.discard()
-                raise
+            estimates = [self._estimate(raw, index, index, stamp_ns, 'anchor')
+                         for index, (_, stamp_ns) in enumerate(gathered)]
         except BaseException:
-            self.reset()
+            self.reset()  # drops the open frames as well
             raise
         stream.commit()
         self._anchors = len(gathered)
@@ -234,10 +230,11 @@ class StreamSession:
         ------
         ConfigError
             If it is less than 1 or no integer; the window stays as it was.
+        CacheFullError
+            If the device has no memory for a window so large; it stays as it was.
 
         """
-        is_int = isinstance(window, int) and not isinstance(window, bool)
-        require(is_int and window >= 1, f'window must be an integer >= 1, got {window!r}')
+        require_at_least('window', window, 1)
         if self._stream is not None:
             self._stream.set_window(window)
         self._window = window

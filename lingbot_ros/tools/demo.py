@@ -23,14 +23,13 @@ import sys
 import time
 
 from lingbot_ros.errors import LingbotError
+from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
+from lingbot_ros.geometry.rigid import invert_transform
 from lingbot_ros.streaming.trajectory import read_tum, Trajectory
-from lingbot_ros.tools.plot import plot_trajectory
-import numpy as np
+from lingbot_ros.tools.plot import plot_trajectory, RANDOM_WARNING
 
 POSE_TOPIC = '/lingbot/pose'
 IMAGE_TOPIC = '/camera/image_raw'
-# The node publishes in x forward, y left, z up; the plot reads x right, y down, z forward.
-_OPTICAL_FROM_ODOM = np.array([[0, -1, 0, 0], [0, 0, -1, 0], [1, 0, 0, 0], [0, 0, 0, 1]])
 _POLL_S = 0.2
 _STOP_S = 10.0
 
@@ -186,10 +185,12 @@ def run(args: argparse.Namespace) -> int:
                         args.anchor_frames, args.window, args.rate)
     file = run_demo(config)
     recorded = Trajectory()
+    # The node publishes in odom's axes, the plot reads optical ones.
+    T_optical_odom = invert_transform(T_ODOM_OPTICAL)
     for stamp_ns, T_odom_camera in read_tum(file):
-        recorded.append(stamp_ns, _OPTICAL_FROM_ODOM @ T_odom_camera)
+        recorded.append(stamp_ns, T_optical_odom @ T_odom_camera)
     random = config.checkpoint == 'random'
-    warning = 'RANDOM WEIGHTS: these poses mean nothing' if random else ''
+    warning = RANDOM_WARNING if random else ''
     plot = file.with_suffix('.png')
     plot_trajectory(plot, recorded, f'{config.bag} through ROS 2', warning)
     match = re.search(r'(\d+) images sent', (config.output / 'player.log').read_text())

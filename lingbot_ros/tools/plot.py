@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 PLOT_SUFFIXES = ('.png', '.svg', '.pdf')
+RANDOM_WARNING = 'RANDOM WEIGHTS: these poses mean nothing'
 
 
 def plot_trajectory(path: Path, trajectory: Trajectory, title: str, warning: str = '') -> None:

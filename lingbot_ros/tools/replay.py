@@ -28,7 +28,7 @@ from lingbot_ros.sources import open_source
 from lingbot_ros.sources.base import Source
 from lingbot_ros.streaming.session import StreamSession
 from lingbot_ros.streaming.trajectory import LateFile, TUM_HEADER, write_kitti
-from lingbot_ros.tools.plot import PLOT_SUFFIXES, plot_trajectory
+from lingbot_ros.tools.plot import PLOT_SUFFIXES, plot_trajectory, RANDOM_WARNING
 from lingbot_ros.tools.replay_run import Replay, run_replay, Selection
 import psutil
 import torch
@@ -37,7 +37,6 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 
 _log = logging.getLogger(__name__)
 
-_RANDOM = 'RANDOM WEIGHTS: these poses mean nothing'
 
 
 def _at_least(low: int, kind: type = int) -> Any:
@@ -215,7 +214,7 @@ def run(args: argparse.Namespace) -> int:
         files = _output_files(args)
         network = load_network(args.checkpoint, args.device, args.dtype)
         session = StreamSession(network, config, args.backend)
-        header = (f'# {_RANDOM}\n' if network.is_random else '') + TUM_HEADER
+        header = (f'# {RANDOM_WARNING}\n' if network.is_random else '') + TUM_HEADER
         with LateFile(files['tum'], header) as output, _stop_on_signal() as signals, \
                 logging_redirect_tqdm(), \
                 tqdm(total=source.len_hint, unit='frame', disable=not sys.stderr.isatty()) as bar:
@@ -244,9 +243,10 @@ def _write_reports(args: argparse.Namespace, files: dict[str, Path], source: Sou
     trajectory, network, config = state.trajectory, session.network, session.config
     if args.kitti:
         write_kitti(args.kitti, trajectory)
+    warning = RANDOM_WARNING if network.is_random else ''
     if len(trajectory):
         plot_trajectory(files['plot'], trajectory, Path(args.input).name + (
-            f' {source.topic}' if source.topic else ''), _RANDOM if network.is_random else '')
+            f' {source.topic}' if source.topic else ''), warning)
     else:
         del files['plot'], files['tum']
     rate = state.used / state.seconds if state.seconds else 0.0
@@ -275,6 +275,6 @@ def _write_reports(args: argparse.Namespace, files: dict[str, Path], source: Sou
     files['summary'].write_text(json.dumps(summary, indent=2) + '\n')
     print(f'{len(trajectory)} poses from {state.used} frames in {state.seconds:.1f} s '
           f'({rate:.1f} a second){", interrupted" if state.interrupted else ""}'
-          f'{"; " + _RANDOM if network.is_random else ""}')
+          f'{"; " + warning if warning else ""}')
     for what, path in files.items():
         print(f'  {what:<8}{path}')

@@ -7,8 +7,8 @@ import threading
 import time
 
 from lingbot_ros.errors import ConfigError, LingbotError, NonFinitePoseError
+from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
-from lingbot_ros.ros.transforms import T_ODOM_OPTICAL
 import numpy as np
 import pytest
 from ros_harness import image_message, texture, wait_until

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from lingbot_ros.errors import CacheFullError, ImageError, NonFinitePoseError
+from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
 from lingbot_ros.ros.tracker import Counters, Tracker
-from lingbot_ros.ros.transforms import T_ODOM_OPTICAL
 import numpy as np
 import pytest
 from stream_fakes import FakeSession, START, STEP

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 from hypothesis import given
 from hypothesis import strategies as st
+from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
 from lingbot_ros.geometry.rigid import invert_transform, make_transform
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
 from lingbot_ros.ros.transforms import (
     body_twist,
     pose_covariance,
     REANCHOR_INFLATION,
-    T_ODOM_OPTICAL,
     twist_covariance,
     UNKNOWN_VARIANCE,
 )
