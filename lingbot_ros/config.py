@@ -10,52 +10,15 @@ settings. Small networks of the same family use the same classes with other numb
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from lingbot_ros.errors import ConfigError
-
-
-def require(condition: bool, message: str) -> None:
-    """
-    Raise ConfigError with a message unless a condition holds.
-
-    Parameters
-    ----------
-    condition : bool
-        What must be true.
-    message : str
-        Expected, got, and what to change.
-
-    Raises
-    ------
-    ConfigError
-        If the condition is false.
-
-    """
-    if not condition:
-        raise ConfigError(message)
-
-
-def require_at_least(name: str, value: object, low: int) -> None:
-    """
-    Raise ConfigError unless a value is an integer of at least `low`; a bool is none.
-
-    Parameters
-    ----------
-    name : str
-        Of the setting, for the message.
-    value : object
-        What came.
-    low : int
-        The bound.
-
-    Raises
-    ------
-    ConfigError
-        Naming the setting, the bound and what came.
-
-    """
-    fits = isinstance(value, int) and not isinstance(value, bool) and value >= low
-    require(fits, f'{name} must be an integer >= {low}, got {value!r}')
+from lingbot_ros.checks import require, require_at_least
+from lingbot_ros.stream_parts import (
+    AnchorConfig,
+    KeyframeConfig,
+    SegmentConfig,
+    TrackingConfig,
+)
 
 
 @dataclass(frozen=True)
@@ -66,13 +29,17 @@ class EncoderConfig:
     Attributes
     ----------
     kind : str
-        'vit' (DINOv2 with registers) or 'conv' (one strided convolution).
+        'vit' (DINOv2 with registers), 'conv' (one strided convolution) or 'stem' (stages that
+        halve the image, for small networks that are trained from scratch).
     blocks, heads : int
         Transformer blocks and attention heads; used by 'vit' alone.
     registers : int
         Register tokens; used by 'vit' alone.
     grid : int
-        Side of the square position table, in patches; used by 'vit' alone.
+        Side of the square position table, in patches; used by 'vit' and 'stem'.
+    channels : tuple of int
+        Channels after each stage but the last, which has the network's width; used by 'stem'
+        alone, whose patch side is 2 to the number of stages.
 
     """
 
@@ -81,14 +48,17 @@ class EncoderConfig:
     heads: int = 16
     registers: int = 4
     grid: int = 37
+    channels: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Check every field."""
-        require(self.kind in ('vit', 'conv'),
-                f"encoder kind must be 'vit' or 'conv', got {self.kind!r}")
+        require(self.kind in ('vit', 'conv', 'stem'),
+                f"encoder kind must be 'vit', 'conv' or 'stem', got {self.kind!r}")
         for name in ('blocks', 'heads', 'grid'):
             require_at_least(f'encoder {name}', vars(self)[name], 1)
         require_at_least('encoder registers', self.registers, 0)
+        for value in self.channels:
+            require_at_least('encoder channels', value, 1)
 
 
 @dataclass(frozen=True)
@@ -185,6 +155,10 @@ class NetworkConfig:
         require(self.encoder.kind != 'vit' or self.width % self.encoder.heads == 0,
                 f'width must be a multiple of the encoder heads, got {self.width} and '
                 f'{self.encoder.heads}')
+        stages = len(self.encoder.channels) + 1
+        require(self.encoder.kind != 'stem' or self.patch_px == 2**stages,
+                f'patch_px must be 2 to the number of stem stages ({2**stages}), '
+                f'got {self.patch_px}')
         taps = self.taps
         require(len(taps) == 4 and list(taps) == sorted(set(taps)) and taps[0] >= 0,
                 f'taps must be four ascending block indices, got {taps!r}')
@@ -221,9 +195,16 @@ class StreamConfig:
     image_size : int
         Processed image width, pixels; a multiple of the network's patch side.
     max_keyframes : int
-        Kept frames (anchors included) for which special tokens and camera keys have room.
+        Kept frames (anchors included) for which special tokens and camera keys have room; with
+        segments their `keyframes` count instead.
     depth : bool
-        Run the depth head.
+        Hand out depth. The depth head runs also where a part below needs it.
+    anchors, keyframes
+        How anchors and keyframes are chosen; the defaults are the reference's.
+    segments : SegmentConfig or None
+        How the stream goes on when the room for kept frames is used up; None: it does not.
+    tracking : TrackingConfig or None
+        When a pose is no longer believed; None: it always is.
 
     """
 
@@ -234,6 +215,10 @@ class StreamConfig:
     image_size: int = 518
     max_keyframes: int = 2048
     depth: bool = True
+    anchors: AnchorConfig = field(default_factory=AnchorConfig)
+    keyframes: KeyframeConfig = field(default_factory=KeyframeConfig)
+    segments: SegmentConfig | None = None
+    tracking: TrackingConfig | None = None
 
     def __post_init__(self) -> None:
         """Check every field."""
@@ -241,6 +226,40 @@ class StreamConfig:
                      'image_size', 'max_keyframes'):
             require_at_least(name, vars(self)[name], 1)
         require(isinstance(self.depth, bool), f'depth must be true or false, got {self.depth!r}')
-        require(self.max_keyframes >= self.anchor_frames,
-                f'max_keyframes must be at least anchor_frames ({self.anchor_frames}), '
-                f'got {self.max_keyframes}')
+        room = self.kept_frames
+        require(room >= self.anchor_frames,
+                f'{"max_keyframes" if self.segments is None else "segment_keyframes"} must be at '
+                f'least anchor_frames ({self.anchor_frames}), got {room}')
+        require(self.segments is None or room >= 2 * self.segments.overlap,
+                'segment_keyframes must be at least twice overlap_keyframes, got '
+                f'{self.segments}')
+
+    @classmethod
+    def endless(cls, **changes: Any) -> StreamConfig:
+        """
+        Return the settings of a stream without an end; every one can be changed by name.
+
+        Returns
+        -------
+        StreamConfig
+            Anchors and keyframes by motion, segments that join, tracking judged.
+
+        """
+        return cls(**{'anchors': AnchorConfig('motion'), 'keyframes': KeyframeConfig('auto'),
+                      'segments': SegmentConfig(), 'tracking': TrackingConfig(), **changes})
+
+    @property
+    def kept_frames(self) -> int:
+        """Frames of one cache that can be kept, anchors included."""
+        return self.segments.keyframes if self.segments else self.max_keyframes
+
+    @property
+    def measures_motion(self) -> bool:
+        """Whether a part needs the motion between frames, and so depth, at every frame."""
+        return (self.anchors.policy == 'motion' or self.keyframes.policy != 'interval'
+                or self.tracking is not None)
+
+    @property
+    def needs_depth(self) -> bool:
+        """Whether the depth head runs."""
+        return self.depth or self.measures_motion or self.segments is not None

@@ -64,6 +64,12 @@ class PoseEstimate:
         runs without the depth head.
     depth_confidence : Tensor of float32, shape [H, W], or None
         At least 1; larger is surer.
+    segment : int
+        Which cache the pose comes from, counted from 0 since the last reset; see
+        `StreamConfig.segments`.
+    covariance : ndarray of float64, shape [6, 6], or None
+        Of the pose's error: translation x y z in scene units, then rotation x y z in radians,
+        both in world axes; None where the stream does not judge its poses.
 
     """
 
@@ -77,3 +83,5 @@ class PoseEstimate:
     pose_encoding: NDArray[np.float32]
     depth: torch.Tensor | None = None
     depth_confidence: torch.Tensor | None = None
+    segment: int = 0
+    covariance: NDArray[np.float64] | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 import json
 import logging
 import math
@@ -265,7 +266,7 @@ def _write_reports(args: argparse.Namespace, files: dict[str, Path], source: Sou
         'device': str(network.device),
         'dtype': str(network.dtype).removeprefix('torch.'),
         'backend': session.backend_name,
-        'settings': {**vars(config), 'stride': args.stride, 'start_s': args.start,
+        'settings': {**asdict(config), 'stride': args.stride, 'start_s': args.start,
                      'duration_s': args.duration, 'max_frames': args.max_frames, 'fps': args.fps},
         'seconds': round(state.seconds, 3),
         'frames_per_second': round(rate, 3),

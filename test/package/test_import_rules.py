@@ -15,11 +15,13 @@ PACKAGE = ROOT / 'lingbot_ros'
 SOURCES = sorted(PACKAGE.rglob('*.py'))
 IDS = [str(path.relative_to(PACKAGE)) for path in SOURCES]
 
-BASE = {'errors', 'config', 'records'}
+BASE = {'checks', 'config', 'errors', 'records', 'stream_parts'}
 # Room: the rooms it may import besides itself and BASE.
 ALLOWED = {
+    'checks': set(),
     'errors': set(),
     'config': set(),
+    'stream_parts': set(),
     'records': set(),
     'geometry': set(),
     'cache': set(),
@@ -28,8 +30,10 @@ ALLOWED = {
     'streaming': {'attention', 'cache', 'geometry', 'model'},
     'imaging': set(),
     'sources': {'imaging'},
+    'evaluation': {'geometry', 'streaming'},
+    'datasets': {'geometry', 'imaging', 'sources', 'streaming'},
     'ros': {'geometry', 'imaging', 'model', 'sources', 'streaming'},
-    'tools': {'geometry', 'imaging', 'model', 'sources', 'streaming'},
+    'tools': {'datasets', 'evaluation', 'geometry', 'imaging', 'model', 'sources', 'streaming'},
     'cli': {'ros', 'tools'},
     '__main__': {'cli'},
     # The public names.
@@ -124,6 +128,12 @@ def test_one_file_imports_flashinfer() -> None:
     found = [name_of(path) for path in SOURCES
              if any(name.split('.')[0] == 'flashinfer' for _, name in imports_of(path))]
     assert found == ['attention/flashinfer.py']
+
+
+def test_one_file_imports_evo() -> None:
+    found = [name_of(path) for path in SOURCES
+             if any(name.split('.')[0] == 'evo' for _, name in imports_of(path))]
+    assert set(found) == {'evaluation/engine.py'}
 
 
 @pytest.mark.parametrize('name', sorted(IDS_ONLY))
