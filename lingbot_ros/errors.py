@@ -40,9 +40,17 @@ class NonFinitePoseError(LingbotError, ArithmeticError):
     """The network returned NaN, infinity or a zero quaternion; the frame was discarded."""
 
 
+class AlignmentError(LingbotError, ArithmeticError):
+    """Two worlds cannot be aligned: nothing finite is shared, or a transform is none."""
+
+
 class ImageError(LingbotError, ValueError):
     """An image message or file cannot be decoded: encoding, buffer length or content."""
 
 
 class SourceError(LingbotError):
     """A bag, folder or video cannot be read, or holds no images."""
+
+
+class EvaluationError(LingbotError, ValueError):
+    """Trajectories cannot be compared: broken, too few poses, no common stamps, or no evo."""
