@@ -22,6 +22,13 @@ TINY = NetworkConfig(
     camera=CameraHeadConfig(blocks=1, heads=2),
     depth=DepthHeadConfig(channels=(32, 32, 64, 64), features=32))
 
+#: The network whose weights come with the package; see lingbot_ros/weights/README.md.
+EMBEDDED = NetworkConfig(
+    width=256, blocks=6, heads=4, taps=(1, 2, 4, 5), patch_px=16,
+    encoder=EncoderConfig(kind='stem', grid=14, channels=(32, 64, 128)),
+    camera=CameraHeadConfig(blocks=1, heads=4),
+    depth=DepthHeadConfig(channels=(32, 64, 128, 128), features=32))
+
 
 class Network(nn.Module):
     """

@@ -75,8 +75,16 @@ def _sizes(shapes: Shapes) -> NetworkConfig | None:
     vit = 'aggregator.patch_embed.patch_embed.proj.weight'
     blocks = max(_count(shapes, f'aggregator.{kind}_blocks') for kind in ('frame', 'global'))
     camera_blocks = _count(shapes, 'camera_head.trunk')
-    encoder = EncoderConfig(kind='conv')
-    if conv not in shapes:
+    stages = _count(shapes, 'aggregator.patch_embed.stages')
+    if conv in shapes:
+        encoder, patch_px = EncoderConfig(kind='conv'), shapes[conv][-1]
+    elif stages:
+        encoder, patch_px = EncoderConfig(
+            kind='stem', grid=round(shapes['aggregator.patch_embed.pos_embed'][1] ** 0.5),
+            channels=tuple(shapes[f'aggregator.patch_embed.stages.{i}.reduce.weight'][0]
+                           for i in range(stages - 1))), 2**stages
+    else:
+        patch_px = shapes[vit][-1]
         encoder = EncoderConfig(
             blocks=_count(shapes, 'aggregator.patch_embed.blocks'),
             heads=max(1, width // 64),
@@ -95,7 +103,7 @@ def _sizes(shapes: Shapes) -> NetworkConfig | None:
     quarter = blocks // 4
     return NetworkConfig(
         width=width, blocks=blocks, heads=width // head_dim, encoder=encoder,
-        patch_px=shapes[conv if conv in shapes else vit][-1],
+        patch_px=patch_px,
         taps=(quarter - 1, 2 * quarter - 1, 3 * quarter - 1, blocks - 1),
         camera=CameraHeadConfig(blocks=camera_blocks, heads=max(1, 2 * width // 128)),
         depth=DepthHeadConfig(channels=(channels[0], channels[1], channels[2], channels[3]),
