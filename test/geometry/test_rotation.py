@@ -37,5 +37,5 @@ def test_inverse():
 def test_wrong_shapes_are_refused():
     with pytest.raises(ShapeError, match=r'expected quaternions .* got shape \(3,\)'):
         matrix_from_quat_xyzw([1, 2, 3])
-    with pytest.raises(ShapeError, match=r'expected a rotation matrix .* got shape \(4, 4\)'):
+    with pytest.raises(ShapeError, match=r'expected rotation matrices .* got shape \(4, 4\)'):
         quat_xyzw_from_matrix(np.eye(4))
