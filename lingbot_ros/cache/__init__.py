@@ -10,8 +10,8 @@ from typing import Any, TYPE_CHECKING
 from lingbot_ros.cache.dense import DenseCache
 from lingbot_ros.cache.paged import PagedCache, PreparedSlots
 from lingbot_ros.cache.pool import PagePool
-from lingbot_ros.cache.spec import FrameSlots, PageSpec, VisiblePages
-from lingbot_ros.cache.table import FrameKind, PageTable
+from lingbot_ros.cache.spec import FrameKind, FrameSlots, PageSpec, VisiblePages
+from lingbot_ros.cache.table import PageTable
 
 if TYPE_CHECKING:
     from lingbot_ros.attention.manager import FlashInferKVCacheManager

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from lingbot_ros.config import require, require_at_least
+
+FrameKind = Literal['anchor', 'keyframe', 'transient']
 
 
 @dataclass(frozen=True)
@@ -153,3 +156,27 @@ class FrameSlots:
     def frames(self) -> int:
         """Number of open frames (F)."""
         return len(self.patch_pages)
+
+
+@dataclass(frozen=True)
+class HeldPages:
+    """
+    Pages of the kept frames of one table, oldest first.
+
+    Attributes
+    ----------
+    anchors, recent : tuple of int
+        Patch pages, one a frame.
+    special : tuple of int
+        Special pages, filled one after the other.
+
+    """
+
+    anchors: tuple[int, ...]
+    recent: tuple[int, ...]
+    special: tuple[int, ...]
+
+    @property
+    def pages(self) -> tuple[int, ...]:
+        """All pages."""
+        return (*self.anchors, *self.recent, *self.special)

@@ -4,21 +4,20 @@
 Page table: which pages the open frame writes and sees. One table serves all layers.
 
 The order of a frame is ``begin`` (append and evict), attend on ``visible()``, then ``commit`` or
-``discard``. A page that ``begin`` evicts is only hidden until ``commit``, so that ``discard``
-brings back exactly the state before ``begin``. Knows page ids, no tensor.
+``discard``; ``promote`` before ``commit`` keeps a frame that began as a transient. A page that
+``begin`` evicts is only hidden until ``commit``, so that ``discard`` brings back exactly the
+state before ``begin``. Knows page ids, no tensor.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args, Literal
+from typing import get_args
 
 from lingbot_ros.cache.pool import PagePool
-from lingbot_ros.cache.spec import FrameSlots, PageSpec, VisiblePages
+from lingbot_ros.cache.spec import FrameKind, FrameSlots, HeldPages, PageSpec, VisiblePages
 from lingbot_ros.config import require_at_least
 from lingbot_ros.errors import CacheError, CacheFullError
-
-FrameKind = Literal['anchor', 'keyframe', 'transient']
 
 
 @dataclass(frozen=True)
@@ -134,10 +133,8 @@ class PageTable:
                                  f'{spec.anchor_frames}), got {frames}')
         elif frames != 1:
             raise CacheError(f'a {kind} opens alone (frames=1), got {frames}')
-        if kind != 'transient' and self._kept + frames > spec.max_keyframes:
-            raise CacheFullError(f'special tokens exhausted: need room for {self._kept + frames} '
-                                 f'kept frames, have {spec.max_keyframes}; raise max_keyframes '
-                                 'or reset the stream')
+        if kind != 'transient':
+            self._need_room(frames)
 
         first = self._kept * spec.special_tokens
         end = first + frames * spec.special_tokens
@@ -150,9 +147,31 @@ class PageTable:
         slots = FrameSlots(tuple(patch),
                            tuple(special[token // spec.page_size] for token in tokens),
                            tuple(token % spec.page_size for token in tokens))
-        hidden = max(0, len(self._recent) + 1 - self._window) if kind == 'keyframe' else 0
-        self._open = _Open(kind, slots, fresh, hidden)
+        self._open = _Open(kind, slots, fresh, self._hidden_by(kind))
         return slots
+
+    def promote(self) -> None:
+        """
+        Make the open transient a keyframe, after it has seen what a transient sees.
+
+        Whether a frame is worth keeping may be known only from its own pose. Such a frame has
+        attended to one page more than a keyframe decided beforehand: the oldest of the window,
+        which leaves at ``commit``. Later frames see no difference.
+
+        Raises
+        ------
+        CacheError
+            If no transient is open.
+        CacheFullError
+            If max_keyframes frames are kept; it stays a transient then.
+
+        """
+        frame = self._need_open('promote')
+        if frame.kind != 'transient':
+            raise CacheError(f'promote needs an open transient, got {frame.kind}')
+        self._need_room(1)
+        self._open = _Open('keyframe', frame.slots, frame.fresh_special,
+                           self._hidden_by('keyframe'))
 
     def visible(self) -> VisiblePages:
         """
@@ -268,6 +287,11 @@ class PageTable:
         self._max_window = max(self._max_window, window)
         return pages
 
+    @property
+    def held(self) -> HeldPages:
+        """Pages of the kept frames."""
+        return HeldPages(tuple(self._anchor), tuple(self._recent), tuple(self._special))
+
     def reset(self) -> None:
         """Forget every frame, an open one too; window and grown pages stay."""
         if self._open is not None:
@@ -276,6 +300,16 @@ class PageTable:
         self._special_pool.free(self._special)
         self._anchor, self._recent, self._special = [], [], []
         self._kept = 0
+
+    def _hidden_by(self, kind: FrameKind) -> int:
+        return max(0, len(self._recent) + 1 - self._window) if kind == 'keyframe' else 0
+
+    def _need_room(self, frames: int) -> None:
+        room = self._spec.max_keyframes
+        if self._kept + frames > room:
+            raise CacheFullError(f'special tokens exhausted: need room for {self._kept + frames} '
+                                 f'kept frames, have {room}; raise max_keyframes or reset the '
+                                 'stream')
 
     def _evict(self, count: int) -> None:
         self._patch_pool.free(self._recent[:count])

@@ -8,12 +8,12 @@ It knows nothing of caches: the caller hands in how a global block attends.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lingbot_ros.config import NetworkConfig
 from lingbot_ros.model.encoder import make_encoder
-from lingbot_ros.model.layers import Block
+from lingbot_ros.model.layers import Block, Rotate
 from lingbot_ros.model.rope import frame_rotary, GlobalRotary, rotate_halves, rotate_pairs
 import torch
 from torch import nn, Tensor
@@ -91,7 +91,8 @@ class Aggregator(nn.Module):
                       for channel, (mean, std) in enumerate(zip(MEAN, STD, strict=True))]
         return self.patch_embed(torch.stack(normalised, dim=1))
 
-    def _special_tokens(self, roles: list[FrameRole]) -> Tensor:
+    def special_tokens(self, roles: list[FrameRole]) -> Tensor:
+        """Learned tokens [frames, 6, width] of frames by their roles."""
         later = [int(not role.first) for role in roles]
         past_anchors = [int(not role.anchor) for role in roles]
         return torch.cat((self.camera_token[0, later], self.register_token[0, later],
@@ -105,6 +106,32 @@ class Aggregator(nn.Module):
             # One grid is in use at a time; keeping one bounds the memory of a changing camera.
             self._rotary = {key: (GlobalRotary(*sizes), frame_rotary(*sizes))}
         return self._rotary[key]
+
+    def rotations(self, grid: tuple[int, int], roles: list[FrameRole],
+                  device: torch.device) -> tuple[Rotate, Rotate]:
+        """
+        Rotary embeddings of some frames.
+
+        Parameters
+        ----------
+        grid : tuple of int
+            Patch rows and columns.
+        roles : list of FrameRole
+            One a frame.
+        device : torch.device
+            Where the tables live.
+
+        Returns
+        -------
+        tuple of two callables
+            For frame blocks ([..., tokens, head_dim]) and for global blocks
+            ([..., frames * tokens, heads, head_dim]).
+
+        """
+        rotary, frame_table = self._rotary_tables(grid, device)
+        global_table = rotary.table([role.index for role in roles])
+        return (lambda part: rotate_halves(part, *frame_table),
+                lambda part: rotate_pairs(part, *global_table))
 
     def forward(self, patches: Tensor, grid: tuple[int, int], roles: list[FrameRole],
                 attend: GlobalAttention) -> list[Tensor]:
@@ -128,19 +155,38 @@ class Aggregator(nn.Module):
             Frame-block and global-block output side by side, at each tap.
 
         """
-        x = torch.cat((self._special_tokens(roles), patches), dim=1)
+        taps: list[Tensor] = []
+        for _ in self.steps(patches, grid, roles, attend, taps):
+            pass
+        return taps
+
+    def steps(self, patches: Tensor, grid: tuple[int, int], roles: list[FrameRole],
+              attend: GlobalAttention, taps: list[Tensor]) -> Iterator[None]:
+        """
+        Run all blocks, and pause after each one: what `forward` does at once.
+
+        Parameters
+        ----------
+        patches, grid, roles, attend
+            See `forward`.
+        taps : list of Tensor
+            Filled as the blocks run.
+
+        Yields
+        ------
+        None
+            After each block.
+
+        """
+        x = torch.cat((self.special_tokens(roles), patches), dim=1)
         frames, tokens, width = x.shape
-        rotary, frame_table = self._rotary_tables(grid, x.device)
-        global_table = rotary.table([role.index for role in roles])
-        taps = []
+        frame_rotate, global_rotate = self.rotations(grid, roles, x.device)
         for layer in range(self.config.blocks):
-            inside = self.frame_blocks[layer](
-                x, rotate=lambda part: rotate_halves(part, *frame_table))
+            inside = self.frame_blocks[layer](x, rotate=frame_rotate)
             x = self.global_blocks[layer](
                 inside.reshape(1, frames * tokens, width),
                 attend=lambda q, k, v, layer=layer: attend(layer, q, k, v),
-                rotate=lambda part: rotate_pairs(part, *global_table),
-            ).view(frames, tokens, width)
+                rotate=global_rotate).view(frames, tokens, width)
             if layer in self.config.taps:
                 taps.append(torch.cat((inside, x), dim=-1))
-        return taps
+            yield

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from lingbot_ros.config import (
     CameraHeadConfig,
     DepthHeadConfig,
@@ -89,6 +91,11 @@ class Network(nn.Module):
                   attend: GlobalAttention) -> list[Tensor]:
         """Taps [frames, tokens, 2 * width] of patch tokens; see `Aggregator.forward`."""
         return self.aggregator(patches, self.grid(size), roles, attend)
+
+    def aggregate_steps(self, patches: Tensor, size: tuple[int, int], roles: list[FrameRole],
+                        attend: GlobalAttention, taps: list[Tensor]) -> Iterator[None]:
+        """Fill taps as `aggregate` returns them, pausing after each block."""
+        return self.aggregator.steps(patches, self.grid(size), roles, attend, taps)
 
     def pose(self, taps: list[Tensor], iterations: int, memory: CameraMemory) -> Tensor:
         """Pose encodings [frames, 9] from the taps; see `CameraHead.forward`."""
