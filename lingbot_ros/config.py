@@ -254,6 +254,16 @@ class StreamConfig:
         return self.segments.keyframes if self.segments else self.max_keyframes
 
     @property
+    def hands_over(self) -> bool:
+        """Whether a cache is followed by another one, prepared beside it."""
+        return self.segments is not None or self.anchors.policy == 'motion'
+
+    @property
+    def most_anchors(self) -> int:
+        """Most anchors of a segment, the first one's or those that overlap."""
+        return max(self.anchor_frames, self.segments.overlap if self.segments else 0)
+
+    @property
     def measures_motion(self) -> bool:
         """Whether a part needs the motion between frames, and so depth, at every frame."""
         return (self.anchors.policy == 'motion' or self.keyframes.policy != 'interval'

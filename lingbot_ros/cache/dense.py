@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from lingbot_ros.cache.paged import check_tensor
 from lingbot_ros.config import require
-from lingbot_ros.errors import CacheError, CacheFullError
+from lingbot_ros.errors import CacheError, CacheFullError, ShapeError
 import torch
 
 
@@ -49,6 +49,11 @@ class DenseCache:
     def kept(self) -> int:
         """Frames committed since reset."""
         return self._kept
+
+    @property
+    def is_open(self) -> bool:
+        """Whether frames are between begin and commit or discard."""
+        return self._frames > 0
 
     @property
     def nbytes(self) -> int:
@@ -149,6 +154,38 @@ class DenseCache:
         if not self._frames:
             raise CacheError('discard needs an open frame; call begin first')
         self._close()
+
+    @property
+    def contents(self) -> torch.Tensor:
+        """Keys and values of the kept frames, a view [entries, 2, heads, kept, head_dim]."""
+        return self._data[:, :, :, :self._kept]
+
+    def fill(self, contents: torch.Tensor) -> None:
+        """
+        Replace all frames by those that another cache of the same sizes held.
+
+        Parameters
+        ----------
+        contents : Tensor of the cache's dtype, shape [entries, 2, heads, frames, head_dim]
+            What its `contents` gave; copied.
+
+        Raises
+        ------
+        ShapeError
+            If shape or dtype differ from this cache's, or the frames do not fit; nothing is
+            changed then.
+
+        """
+        entries, two, heads, capacity, head_dim = self._data.shape
+        frames = contents.shape[3] if contents.ndim == 5 else -1
+        if (tuple(contents.shape) != (entries, two, heads, frames, head_dim)
+                or not 0 <= frames <= capacity or contents.dtype != self._data.dtype):
+            raise ShapeError(f'expected contents [{entries}, 2, {heads}, 0 .. {capacity}, '
+                             f'{head_dim}] {self._data.dtype}, got {list(contents.shape)} '
+                             f'{contents.dtype}')
+        self.reset()
+        self._data[:, :, :, :frames] = contents
+        self._kept = frames
 
     def reset(self) -> None:
         """Forget every frame, open ones too."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 import re
+from typing import Any
 
 from lingbot_ros.config import StreamConfig
 from lingbot_ros.errors import ConfigError
@@ -205,7 +206,7 @@ def stream_config(values: Mapping[str, object]) -> StreamConfig:
     """
     names = ('anchor_frames', 'window', 'keyframe_interval', 'camera_iterations', 'image_size',
              'max_keyframes')
-    numbers: dict[str, int] = {}
+    numbers: dict[str, Any] = {}
     for name in names:
         value = values[name]
         assert isinstance(value, int)

@@ -3,29 +3,32 @@
 """
 The network over its caches: frames of one size in, raw outputs out.
 
-One page table serves all global blocks, and the camera head's cache opens, commits and discards
-with it. Who decides what a frame is (anchor, keyframe, transient) is the session.
+Who decides what a frame is (anchor, keyframe, transient), and when a segment ends, stands above.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from lingbot_ros.attention.backend import make_backend
-from lingbot_ros.cache.dense import DenseCache
-from lingbot_ros.cache.paged import PagedCache
-from lingbot_ros.cache.spec import PageSpec
-from lingbot_ros.cache.table import FrameKind, PageTable
+from lingbot_ros.cache.spec import FrameKind, PageSpec
 from lingbot_ros.config import StreamConfig
-from lingbot_ros.errors import CacheFullError
+from lingbot_ros.errors import CacheError
 from lingbot_ros.model.aggregator import FrameRole
 from lingbot_ros.model.network import Network
+from lingbot_ros.streaming.anchor_pass import AnchorPass, slices_of
+from lingbot_ros.streaming.caches import cache_sizes, Caches, CacheSizes
+from lingbot_ros.streaming.inference import inference
+from lingbot_ros.streaming.stage_times import StageTimes
 import numpy as np
 from numpy.typing import NDArray
-import psutil
 import torch
 from torch import Tensor
+
+#: Numbers about a frame, computed on the device: (pose encodings [frames, 9], depth and
+#: confidence [frames, H, W]) to a float32 vector, which travels with the pose.
+Measure = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +41,22 @@ class RawOutput:
     pose_encoding : ndarray of float32, shape [frames, 9]
         On the host.
     depth, depth_confidence : Tensor of float32, shape [frames, H, W], or None
-        On the network's device; None without the depth head.
+        On the network's device; None when the depth head did not run.
+    measures : ndarray of float32, shape [n]
+        What `Measure` said, on the host; empty without one.
 
     """
 
     pose_encoding: NDArray[np.float32]
     depth: Tensor | None
     depth_confidence: Tensor | None
+    measures: NDArray[np.float32]
 
 
-def page_spec(network: Network, config: StreamConfig, size: tuple[int, int],
-              window: int) -> PageSpec:
+def stream_sizes(network: Network, config: StreamConfig, size: tuple[int, int],
+                 window: int) -> tuple[CacheSizes, CacheSizes | None]:
     """
-    Sizes of the paged cache of a stream; `total_bytes` tells its memory before allocation.
+    Sizes of the caches of a stream; their `total_bytes` are known before allocation.
 
     Parameters
     ----------
@@ -65,29 +71,23 @@ def page_spec(network: Network, config: StreamConfig, size: tuple[int, int],
 
     Returns
     -------
-    PageSpec
-        The sizes.
+    main, aside : CacheSizes
+        Of the segment in service, and of the anchors of the next one; None where none follows.
 
     """
     sizes = network.config
     rows, columns = network.grid(size)
-    return PageSpec(
-        patches=rows * columns, special_tokens=sizes.special_tokens,
-        anchor_frames=config.anchor_frames, window=window, max_keyframes=config.max_keyframes,
-        layers=sizes.blocks, heads=sizes.heads, head_dim=sizes.head_dim,
-        element_bytes=network.dtype.itemsize)
 
+    def spec(anchors: int, window: int, kept: int) -> CacheSizes:
+        pages = PageSpec(
+            patches=rows * columns, special_tokens=sizes.special_tokens, anchor_frames=anchors,
+            window=window, max_keyframes=kept, layers=sizes.blocks, heads=sizes.heads,
+            head_dim=sizes.head_dim, element_bytes=network.dtype.itemsize)
+        return cache_sizes(sizes, pages, config.camera_iterations)
 
-# On a CPU torch's allocator raises a plain RuntimeError; torch.OutOfMemoryError is one as well.
-_NO_MEMORY = (RuntimeError, MemoryError)
-
-
-def _too_large(need_bytes: int, device: torch.device) -> CacheFullError:
-    free_bytes = (torch.cuda.mem_get_info(device)[0] if device.type == 'cuda'
-                  else psutil.virtual_memory().available)
-    return CacheFullError(f'page pool does not fit: need {need_bytes / 1e9:.2f} GB, have '
-                          f'{free_bytes / 1e9:.2f} GB free on {device}; lower window, '
-                          'max_keyframes or image_size')
+    anchors = config.most_anchors
+    main = spec(anchors, window, config.kept_frames)
+    return main, spec(anchors, 1, anchors) if config.hands_over else None
 
 
 class CachedStream:
@@ -107,6 +107,11 @@ class CachedStream:
     backend : str
         Attention back end by name.
 
+    Attributes
+    ----------
+    times : StageTimes
+        Of encoder, aggregator and heads.
+
     Raises
     ------
     CacheFullError
@@ -119,29 +124,24 @@ class CachedStream:
         self._network = network
         self._config = config
         self.size = size
-        spec = page_spec(network, config, size, window)
-        self._frame_tokens = spec.tokens_per_frame
-        self._backend = make_backend(backend, spec.heads, spec.head_dim, spec.page_size,
-                                     network.dtype, network.device)
-        self._table = PageTable(spec)
-        camera = network.config.camera
-        try:
-            self._pages = PagedCache(spec, network.dtype, network.device)
-            self._camera = DenseCache(
-                config.camera_iterations * camera.blocks, config.max_keyframes + 1, camera.heads,
-                2 * network.config.width // camera.heads, torch.float32, network.device)
-        except _NO_MEMORY as error:
-            raise _too_large(spec.total_bytes, network.device) from error
+        self.times = StageTimes(network.device)
+        main, aside = stream_sizes(network, config, size, window)
+        self._frame_tokens = main.pages.tokens_per_frame
+        self._backend = make_backend(backend, main.pages.heads, main.pages.head_dim,
+                                     main.pages.page_size, network.dtype, network.device)
+        self.caches = Caches(main, network.dtype, network.device)
+        self._aside = Caches(aside, network.dtype, network.device) if aside else None
+        self.next: AnchorPass | None = None
 
     @property
     def kept(self) -> int:
-        """Frames kept since reset."""
-        return self._table.kept
+        """Frames kept in the segment."""
+        return self.caches.table.kept
 
     @property
     def nbytes(self) -> int:
         """Bytes of all caches."""
-        return self._pages.nbytes + self._camera.nbytes
+        return self.caches.nbytes + (self._aside.nbytes if self._aside else 0)
 
     def encode(self, images: Tensor) -> Tensor:
         """
@@ -158,10 +158,10 @@ class CachedStream:
             Patch tokens.
 
         """
-        with torch.no_grad(), self._exact_convolutions():
+        with inference(self._network), self.times.stage('encoder'):
             return self._network.encode(images)
 
-    def run(self, patches: Tensor, kind: FrameKind) -> RawOutput:
+    def run(self, patches: Tensor, kind: FrameKind, measure: Measure | None = None) -> RawOutput:
         """
         Run frames and leave them open, to be committed or discarded.
 
@@ -171,11 +171,13 @@ class CachedStream:
             From `encode`; one frame, or all anchors together.
         kind : {'anchor', 'keyframe', 'transient'}
             What they are.
+        measure : callable, optional
+            Needs the depth head.
 
         Returns
         -------
         RawOutput
-            Poses and depth.
+            Poses, depth and measures.
 
         Raises
         ------
@@ -183,65 +185,96 @@ class CachedStream:
             If no further keyframe fits; nothing is open then.
 
         """
-        frames = patches.shape[0]
-        kept = self._table.kept
+        network, caches, frames = self._network, self.caches, patches.shape[0]
+        kept = self.kept
         anchor = kind == 'anchor'
         roles = [FrameRole(kept + i, kept + i == 0, anchor) for i in range(frames)]
-        slots = self._table.begin(kind, frames)
+        prepared = caches.begin(kind, frames)
         try:
-            self._camera.begin(frames)
-            with torch.no_grad(), self._exact_convolutions():
-                prepared = self._pages.prepare(slots)
-                self._backend.plan(self._table.visible(), frames * self._frame_tokens)
-
-                def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-                    self._pages.write(layer, prepared, k, v)
-                    return self._backend.run(q, self._pages.layers[layer])
-
-                taps = self._network.aggregate(patches, self.size, roles, attend)
-                pose = self._network.pose(
-                    taps, self._config.camera_iterations, self._camera.extend)
-                depth, confidence = (self._network.depth(taps, self.size) if self._config.depth
-                                     else (None, None))
+            with inference(network):
+                with self.times.stage('aggregator'):
+                    self._backend.plan(caches.table.visible(), frames * self._frame_tokens)
+                    taps = network.aggregate(patches, self.size, roles,
+                                             caches.attention(self._backend, prepared))
+                with self.times.stage('camera head'):
+                    pose = network.pose(
+                        taps, self._config.camera_iterations, caches.camera.extend)
+                depth = confidence = None
+                if self._config.needs_depth:
+                    with self.times.stage('depth head'):
+                        depth, confidence = network.depth(taps, self.size)
+                told = pose.flatten()
+                if measure is not None:
+                    assert depth is not None and confidence is not None
+                    with self.times.stage('measures'):
+                        told = torch.cat((told, measure(pose, depth, confidence)))
                 # The one synchronisation of a frame: the pose is what everybody waits for.
-                return RawOutput(pose.cpu().numpy(), depth, confidence)
+                numbers = told.cpu().numpy()
+                return RawOutput(numbers[:9 * frames].reshape(frames, 9), depth, confidence,
+                                 numbers[9 * frames:])
         except BaseException:
             self.discard()
             raise
 
+    def promote(self) -> None:
+        """Keep the open transient after all; see `PageTable.promote`."""
+        self.caches.table.promote()
+
     def commit(self) -> None:
         """Keep the open frames; an open transient leaves nothing behind."""
-        keep = self._table.kept
-        self._table.commit()
-        if self._table.kept > keep:
-            self._camera.commit()
-        else:
-            self._camera.discard()
+        self.caches.commit()
 
     def discard(self) -> None:
         """Drop the open frames: the state is that before `run`."""
-        self._table.discard()
-        self._camera.discard()
+        self.caches.discard()
+
+    @property
+    def next_slices(self) -> int:
+        """Slices that the anchors of the next segment take."""
+        assert self._config.hands_over
+        return slices_of(self._network.config.blocks, self._config.most_anchors)
+
+    def begin_next(self, patches: Tensor) -> AnchorPass:
+        """
+        Begin a segment aside: `advance` its pass, then `hand_over` to it.
+
+        Parameters
+        ----------
+        patches : Tensor, shape [frames, patches, width]
+            Patch tokens of its anchors.
+
+        Returns
+        -------
+        AnchorPass
+            Nothing of it has run yet.
+
+        """
+        assert self._aside is not None
+        self.next = AnchorPass(self._network, self._config.camera_iterations, self.size,
+                               self._aside, self._backend, patches)
+        return self.next
+
+    def hand_over(self) -> None:
+        """
+        Forget the segment in service, and serve with the one prepared aside.
+
+        Raises
+        ------
+        CacheError
+            If none is ready.
+
+        """
+        if self.next is None or not self.next.done:
+            raise CacheError('hand_over needs a finished anchor pass; begin_next and advance it')
+        assert self._aside is not None
+        self.caches.adopt(self._aside)
+        self.next = None
 
     def set_window(self, window: int) -> None:
         """Change the window; a larger one than ever before allocates pages."""
-        pages = self._table.pages_for(window)
-        if pages > self._table.pages:
-            # Tensors first: when memory runs out the table still numbers what there is.
-            try:
-                self._pages.resize(pages)
-            except _NO_MEMORY as error:
-                growth = (pages - self._table.pages) * self._pages.nbytes // self._table.pages
-                raise _too_large(growth, self._network.device) from error
-            self._table.grow(window)
-        self._table.set_window(window)
+        self.caches.set_window(window)
 
     def reset(self) -> None:
         """Forget every frame; memory stays allocated."""
-        self._table.reset()
-        self._camera.reset()
-
-    def _exact_convolutions(self) -> AbstractContextManager[None]:
-        # In fp32 a stream promises the numbers of a CPU; TF32 convolutions would break that.
-        return torch.backends.cudnn.flags(
-            enabled=True, allow_tf32=self._network.dtype != torch.float32)
+        self.caches.reset()
+        self.next = None

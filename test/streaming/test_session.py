@@ -239,7 +239,7 @@ def test_new_size_after_reset(tiny_network):
 
 
 def test_caches_that_do_not_fit_say_need_and_have(tiny_network, monkeypatch):
-    from lingbot_ros.streaming import cached_stream
+    from lingbot_ros.streaming import caches
 
     def exhausted(*_):
         raise RuntimeError('[enforce fail at alloc_cpu.cpp] not enough memory')
@@ -248,11 +248,11 @@ def test_caches_that_do_not_fit_say_need_and_have(tiny_network, monkeypatch):
     session = StreamSession(tiny_network, config())
     push_all(session, images(5))
     with monkeypatch.context() as patch:
-        patch.setattr(cached_stream.PagedCache, 'resize', exhausted)
+        patch.setattr(caches.PagedCache, 'resize', exhausted)
         with pytest.raises(CacheFullError, match='need .* GB, have 2.50 GB free'):
             session.set_window(1000)
     assert session.window == 2
     assert len(push_all(session, images(2))) == 2
-    monkeypatch.setattr(cached_stream, 'PagedCache', exhausted)
+    monkeypatch.setattr(caches, 'PagedCache', exhausted)
     with pytest.raises(CacheFullError, match='page pool does not fit'):
         push_all(StreamSession(tiny_network, config()), images(3))
