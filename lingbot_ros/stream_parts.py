@@ -105,35 +105,63 @@ class TrackingConfig:
     """
     When a pose is no longer believed.
 
+    What is usual is the median of the last good frames. A measure at its limit makes a pose
+    degraded, one at one and a half times its limit makes it lost.
+
     Attributes
     ----------
     lost_frames : int
         Frames in a row that are lost before the stream starts anew at the last good pose.
+    recover_frames : int
+        Good frames in a row before a stream that was not is tracking again.
+    memory_frames : int
+        Frames that say what is usual.
     speed_factor : float
-        A pose jumps when its speed exceeds this many times the recent speed.
+        A pose jumps when its speed, or its turning speed, exceeds this many times the usual one.
     speed : float
         Speed that is never a jump, scene units a second.
+    step : float
+        Distance between two poses that is never a jump, scene units: the noise of a pose.
     turn_deg : float
         Turning speed that is never a jump, degrees a second.
     confidence : float
         Depth confidence below this fraction of the usual one has collapsed.
+    residual : float
+        Difference between an image and what depth and pose predict of it that is an
+        inconsistency, as a fraction of the image's contrast.
+    sharpness : float
+        Sharpness of an image below this fraction of the usual one is blur.
+    similarity : float
+        Correlation with the last good image below which an image shows another place, 0 to 1.
+    frozen_frames : int
+        Repetitions of one and the same image that mean a frozen camera; 0 allows any number (a
+        simulated camera at rest has no noise).
     gap_s : float
         Stamps further apart than this are a gap, seconds.
 
     """
 
     lost_frames: int = 10
+    recover_frames: int = 3
+    memory_frames: int = 100
     speed_factor: float = 8.0
     speed: float = 1.0
+    step: float = 0.05
     turn_deg: float = 180.0
     confidence: float = 0.3
+    residual: float = 0.6
+    sharpness: float = 0.25
+    similarity: float = 0.35
+    frozen_frames: int = 3
     gap_s: float = 2.0
 
     def __post_init__(self) -> None:
         """Check every field."""
-        require_at_least('lost_frames', self.lost_frames, 1)
+        for name in ('lost_frames', 'recover_frames', 'memory_frames'):
+            require_at_least(f'tracking {name}', vars(self)[name], 1)
+        require_at_least('tracking frozen_frames', self.frozen_frames, 0)
         require_between('tracking speed_factor', self.speed_factor, 1.0, 1e6)
-        require_between('tracking speed', self.speed, 0.0, 1e6)
-        require_between('tracking turn_deg', self.turn_deg, 0.0, 1e6)
-        require_between('tracking confidence', self.confidence, 0.0, 1.0)
-        require_between('tracking gap_s', self.gap_s, 0.0, 1e6)
+        for name in ('speed', 'step', 'turn_deg', 'gap_s'):
+            require_between(f'tracking {name}', vars(self)[name], 0.0, 1e6)
+        for name in ('confidence', 'residual', 'sharpness', 'similarity'):
+            require_between(f'tracking {name}', vars(self)[name], 0.0, 1.0)
