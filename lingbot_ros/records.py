@@ -1,10 +1,11 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The two records that travel between rooms: a frame in, a pose estimate out."""
+"""The records that travel between rooms: a frame in; a pose estimate and its trust out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,45 @@ class Frame:
     image: NDArray[np.uint8]
     stamp_ns: int
     frame_id: str = ''
+
+
+class TrackingState(str, Enum):
+    """
+    How far a pose is to be believed.
+
+    'initialising': right, but provisional: origin and scale are still being fixed. 'tracking':
+    nothing speaks against it. 'degraded': something does. 'lost': the pose means nothing.
+    """
+
+    INITIALISING = 'initialising'
+    TRACKING = 'tracking'
+    DEGRADED = 'degraded'
+    LOST = 'lost'
+
+    def __str__(self) -> str:
+        """Return the word."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """
+    Trust in one pose.
+
+    Attributes
+    ----------
+    state : TrackingState
+        In one word.
+    score : float
+        0 (worthless) to 1 (nothing speaks against it).
+    reason : str
+        What speaks against it, a short phrase with numbers; '' when nothing does.
+
+    """
+
+    state: TrackingState
+    score: float
+    reason: str = ''
 
 
 @dataclass(frozen=True, eq=False)
