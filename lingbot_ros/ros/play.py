@@ -40,6 +40,9 @@ _CLOCK_PERIOD_S = 0.01
 _SETTLE_S = 0.5
 _POLL_S = 0.05
 _ACK_S = 2.0
+# A second of camera images: a reliable subscriber that stalls for so long still gets them all.
+_DEPTH = 30
+_CLOCK_DEPTH = 100
 
 
 def _seconds(text: str) -> float:
@@ -125,10 +128,11 @@ class _Player:
     def __init__(self, node: Node, args: argparse.Namespace, stop: threading.Event) -> None:
         reliable = args.qos == 'reliable'
         self._images = node.create_publisher(Image, args.to, QoSProfile(
-            history=HistoryPolicy.KEEP_LAST, depth=10, durability=DurabilityPolicy.VOLATILE,
+            history=HistoryPolicy.KEEP_LAST, depth=_DEPTH, durability=DurabilityPolicy.VOLATILE,
             reliability=ReliabilityPolicy.RELIABLE if reliable else
             ReliabilityPolicy.BEST_EFFORT))
-        self._clock = node.create_publisher(Clock, '/clock', 10) if args.clock else None
+        self._clock = (
+            node.create_publisher(Clock, '/clock', _CLOCK_DEPTH) if args.clock else None)
         self._reliable = reliable
         self._rate = args.rate
         self._stop = stop
@@ -164,8 +168,14 @@ class _Player:
 
     def finish(self) -> None:
         """Wait a moment for what was sent last; leaving at once would lose it."""
-        if self._reliable and not self._stop.is_set():
+        if self._stop.is_set():
+            return
+        if self._reliable:
             self._images.wait_for_all_acked(Duration(seconds=_ACK_S))
+        if self._clock is not None:
+            self._clock.wait_for_all_acked(Duration(seconds=_ACK_S))
+        # Best-effort subscribers acknowledge nothing; what they have not read yet goes with us.
+        self._stop.wait(_SETTLE_S)
 
     def _wait_until(self, due_ns: int, first_ns: float, begin: float) -> None:
         while self._rate and not self._stop.is_set():
@@ -224,8 +234,8 @@ def run(args: argparse.Namespace) -> int:
                 sent += now
                 if not args.loop or not now:
                     break
-            player.finish()
             seconds = time.monotonic() - begin
+            player.finish()
         finally:
             node.destroy_node()
             rclpy.shutdown()

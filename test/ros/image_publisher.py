@@ -3,36 +3,26 @@
 """
 Camera process of the tests: publishes textures at a rate, stamped with the time of publishing.
 
-    python image_publisher.py TOPIC COUNT RATE_HZ WIDTH HEIGHT [jpeg]
+    python image_publisher.py NODE TOPIC COUNT RATE_HZ WIDTH HEIGHT
+
+It begins when NODE knows it, and prints the stamps.
 """
 
-import array
 import sys
 import time
 
-import cv2
 import rclpy
-from rclpy.qos import QoSProfile, ReliabilityPolicy
-from ros_harness import image_message, texture
-from sensor_msgs.msg import CompressedImage, Image
+from ros_harness import image_message, Probe, texture
+from sensor_msgs.msg import Image
 
 
 def main() -> None:
-    topic, count, rate, width, height = sys.argv[1], *map(int, sys.argv[2:6])
-    compressed = sys.argv[6:] == ['jpeg']
+    target, topic, count, rate, width, height = *sys.argv[1:3], *map(int, sys.argv[3:])
     rclpy.init()
-    node = rclpy.create_node('camera')
-    publisher = node.create_publisher(
-        CompressedImage if compressed else Image, topic,
-        QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT))
-    picture = texture(height, width)
-    while not publisher.get_subscription_count():
-        time.sleep(0.02)
-    time.sleep(0.2)
-    message = image_message(picture, 'rgb8', 0)
-    if compressed:
-        message = CompressedImage(header=message.header, format='rgb8; jpeg compressed bgr8')
-        message.data = array.array('B', cv2.imencode('.jpg', picture)[1].tobytes())
+    probe = Probe('camera')
+    publisher = probe.publisher(topic, Image)
+    probe.meet(target)
+    message = image_message(texture(height, width), 'rgb8', 0)
     begin = time.monotonic()
     for number in range(count):
         stamp_ns = time.time_ns()
@@ -40,8 +30,9 @@ def main() -> None:
         publisher.publish(message)
         print(stamp_ns, flush=True)
         time.sleep(max(0.0, begin + (number + 1) / rate - time.monotonic()))
-    time.sleep(0.5)
-    node.destroy_node()
+    # What is not read yet is lost when the publisher goes.
+    time.sleep(1)
+    probe.close()
     rclpy.shutdown()
 
 

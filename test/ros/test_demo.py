@@ -12,7 +12,7 @@ from lingbot_ros.streaming.trajectory import read_tum
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed (pip install .[ros])')
-pytestmark = [pytest.mark.ros, pytest.mark.slow]
+pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
 
 DATA = Path(__file__).resolve().parents[1] / 'data' / 'demo'
 
@@ -22,7 +22,7 @@ def demo(folder: Path, environment: dict[str, str],
     return subprocess.run(
         [sys.executable, '-m', 'lingbot_ros', 'demo', str(DATA / 'rpy'), '--output',
          str(folder / 'out'), *options],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=200)
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=400)
 
 
 def test_bag_to_trajectory(ros_environment: dict[str, str], tmp_path: Path) -> None:

@@ -2,27 +2,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Camera process -> node process -> this process: round trip, drops, services, names, ends."""
 
+import array
 import json
 import signal
 import subprocess
 import sys
 import time
 
+import cv2
 import numpy as np
 import pytest
-from ros_harness import image_message, REPOSITORY, texture, wait_until
+from ros_harness import (
+    image_message,
+    measured,
+    PATIENCE_S,
+    REPOSITORY,
+    slowness,
+    texture,
+    wait_until,
+)
 
 pytest.importorskip('rclpy')
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from sensor_msgs.msg import Image
+from sensor_msgs.msg import CompressedImage, Image
 from std_srvs.srv import Trigger
 
 pytestmark = pytest.mark.ros
 
 TINY = {'checkpoint': 'random', 'image_size': 56, 'anchor_frames': 2}
 
-# Real PyTorch work for 0.15 s a frame, whatever the machine.
+# Real PyTorch work for a time, whatever the machine; {seconds} a frame.
 SLOW_NETWORK = """
 import time
 import lingbot_ros
@@ -31,7 +41,8 @@ import torch
 
 class SlowSession(lingbot_ros.StreamSession):
     def push(self, image, stamp_ns):
-        end = time.monotonic() + 0.15
+        open('inferring', 'w').close()
+        end = time.monotonic() + {seconds}
         while time.monotonic() < end:
             torch.tanh(torch.ones(128, 128) @ torch.ones(128, 128))
         return super().push(image, stamp_ns)
@@ -52,97 +63,134 @@ def start_camera(env, *arguments):
         stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
-def test_round_trip_with_a_window_change_and_tf(probe, start_node, tf2_environment):
+def stamps_sent(camera):
+    return [int(line) for line in camera.communicate(timeout=2 * PATIENCE_S)[0].split()]
+
+
+def test_round_trip_with_a_window_change_and_tf(probe, start_node, tf2_environment, tmp_path):
     node = start_node(tf2_environment, **TINY)
     node.wait_for_log('ready:')
     poses = probe.listen('/lingbot/pose', PoseStamped)
     probe.listen('/diagnostics', DiagnosticArray)
-    listener = subprocess.Popen(
-        [sys.executable, str(REPOSITORY / 'test' / 'ros' / 'tf_listener.py')],
-        env=tf2_environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    probe.connect('/lingbot/pose')
-    wait_until(lambda: probe.node.count_subscribers('/tf'), 15, 'listener of /tf')
-    time.sleep(0.3)
-    camera = start_camera(tf2_environment, 'image', 45, 15, 640, 480)
-    wait_until(lambda: len(poses) > 10, 20, 'poses')
-    assert probe.set_parameter('/lingbot', 'window', 2).successful
-    sent = [int(line) for line in camera.communicate(timeout=20)[0].split()]
-    wait_until(lambda: poses and stamp_of(poses[-1]) == sent[-1], 5, 'the last pose')
-    report = probe.report(after=len(probe.received['/diagnostics']))
-    # Every image arrives (the shared-memory segment is large enough); a busy machine skips some.
-    assert int(report['frames_in']) == len(sent) and report['window'] == '2'
-    stamps = [stamp_of(pose) for pose in poses]
-    assert set(stamps) <= set(sent) and len(stamps) == len(sent) - int(report['dropped_busy'])
-    assert len(stamps) > len(sent) * 0.8
+    probe.meet('/lingbot')
+    heard = tmp_path / 'heard'
+    with heard.open('w') as stream:
+        listener = subprocess.Popen(
+            [sys.executable, str(REPOSITORY / 'test' / 'ros' / 'tf_listener.py')],
+            env=tf2_environment, stdout=stream, start_new_session=True)
+    wait_until(lambda: 'ready' in heard.read_text(), 'listener of /tf')
+    sent, windows = [], iter((2, 3, 4))
+
+    def share_that_arrived():
+        before, begin, window = len(sent), probe.settled_report(), next(windows)
+        camera = start_camera(tf2_environment, '/lingbot', 'image', 45, 15, 640, 480)
+        count = len(poses)
+        wait_until(lambda: len(poses) > count + 10, 'poses')
+        assert probe.set_parameter('/lingbot', 'window', window).successful
+        sent.extend(stamps_sent(camera))
+        report = probe.settled_report()
+        wait_until(lambda: len(poses) >= int(report['frames_processed']), 'every pose')
+        assert report['window'] == str(window)
+        stamps = [stamp_of(pose) for pose in poses]
+        assert set(stamps) <= set(sent) and stamps == sorted(set(stamps))
+        came = int(report['frames_in'])
+        assert len(stamps) == int(report['frames_processed'])
+        assert len(stamps) + int(report['dropped_busy']) == came <= len(sent)
+        return (came - int(begin['frames_in'])) / (len(sent) - before)
+
+    # The shared-memory segment is large enough; with a small one a few of a hundred arrive.
+    assert measured(share_that_arrived, lambda share: share > 0.8) > 0.8
     assert node.end()[0] == 0 and 'tf2_msgs' not in node.log
+
+    def lines(topic):
+        return [line[1:] for line in map(json.loads, heard.read_text().splitlines())
+                if line[0] == topic]
+
+    for topic in ('tf', 'odometry'):
+        wait_until(lambda topic=topic: len(lines(topic)) >= len(poses), f'all of {topic}')
     listener.terminate()
-    lines = [json.loads(line) for line in listener.communicate(timeout=5)[0].splitlines()]
-    transforms = [line[1:] for line in lines if line[0] == 'tf']
-    odometry = [line[1:] for line in lines if line[0] == 'odometry']
-    assert transforms == odometry
-    assert [line[0] * 10**9 + line[1] for line in transforms] == stamps
+    listener.wait(PATIENCE_S)
+    transforms = lines('tf')
+    assert transforms == lines('odometry')
+    assert [line[0] * 10**9 + line[1] for line in transforms] == list(map(stamp_of, poses))
     assert {(line[2], line[3]) for line in transforms} == {('odom', 'camera')}
 
 
 def test_slow_network_drops_frames_but_stays_fresh_and_answers(probe, start_node):
-    node = start_node(program=('-c', SLOW_NETWORK), **TINY)
+    node = start_node(program=('-c', SLOW_NETWORK.format(seconds=0.4)), **TINY)
     node.wait_for_log('ready:')
     poses = probe.listen('/lingbot/pose', PoseStamped)
     probe.listen('/diagnostics', DiagnosticArray)
-    probe.connect('/lingbot/pose', '/diagnostics')
-    # Discovers the services before the clock runs.
-    probe.get_parameter('/lingbot', 'window')
-    probe.set_parameter('/lingbot', 'path_max_length', 50)
     probe.call('/lingbot/reset', Trigger, Trigger.Request())
-    camera = start_camera(node.environment, 'image', 150, 30, 640, 480)
-    wait_until(lambda: len(poses) > 2, 20, 'poses')
-    took = []
-    while camera.poll() is None:
-        for call in (lambda: probe.get_parameter('/lingbot', 'window'),
-                     lambda: probe.set_parameter('/lingbot', 'path_max_length', 100)):
-            begin = time.monotonic()
-            call()
-            took.append(time.monotonic() - begin)
-            time.sleep(0.03)
-    begin = time.monotonic()
-    assert probe.call('/lingbot/reset', Trigger, Trigger.Request()).success
-    took.append(time.monotonic() - begin)
-    sent = [int(line) for line in camera.communicate()[0].split()]
-    stamps = [stamp_of(pose) for pose in poses]
-    arrivals = probe.arrival_ns['/lingbot/pose']
-    latency = np.array([arrival - stamp for arrival, stamp in
-                        zip(arrivals, stamps, strict=True)][2:]) / 1e9
-    period = float(np.median(np.diff(arrivals[2:]))) / 1e9
-    print(f'services: median {np.median(took) * 1e3:.1f} ms, p95 '
-          f'{np.percentile(took, 95) * 1e3:.1f}, max {max(took) * 1e3:.1f} of {len(took)}; '
-          f'inference {period * 1e3:.0f} ms, latency p50 {np.median(latency) * 1e3:.0f} ms, p95 '
-          f'{np.percentile(latency, 95) * 1e3:.0f} ms; {len(stamps)} of {len(sent)} frames')
-    assert set(stamps) <= set(sent) and stamps == sorted(stamps)
-    # A frame waits at most for the one before it; never a queue of old frames.
-    assert np.percentile(latency, 95) < 2 * period + 0.15
-    assert np.percentile(took, 95) < 0.05
-    report = probe.report(after=len(probe.received['/diagnostics']))
-    assert int(report['frames_in']) == len(sent)
-    assert int(report['dropped_busy']) == len(sent) - len(stamps) > 50
-    assert report['state'] == 'tracking'
-    assert float(report['latency_ms_p50']) == pytest.approx(np.median(latency) * 1e3, rel=0.5)
+    # Meets the services before the clock runs.
+    probe.set_parameter('/lingbot', 'path_max_length', 50)
+    sent = []
+
+    def run():
+        camera = start_camera(node.environment, '/lingbot', 'image', 150, 30, 640, 480)
+        count = len(poses)
+        wait_until(lambda: len(poses) > count + 2, 'poses')
+        assert probe.report()['state'] == 'tracking'
+        took = []
+        while camera.poll() is None:
+            for call in (lambda: probe.get_parameter('/lingbot', 'window'),
+                         lambda: probe.set_parameter('/lingbot', 'path_max_length', 100)):
+                begin = time.monotonic()
+                call()
+                took.append(time.monotonic() - begin)
+                time.sleep(0.03)
+        begin = time.monotonic()
+        assert probe.call('/lingbot/reset', Trigger, Trigger.Request()).success
+        took.append(time.monotonic() - begin)
+        sent.extend(stamps_sent(camera))
+        report = probe.settled_report()
+        wait_until(lambda: len(poses) >= int(report['frames_processed']), 'every pose')
+        stamps, came = [stamp_of(pose) for pose in poses], int(report['frames_in'])
+        assert set(stamps) <= set(sent) and stamps == sorted(stamps) and came <= len(sent)
+        assert len(stamps) == int(report['frames_processed'])
+        # The anchors of the next world may wait.
+        assert came == len(stamps) + int(report['dropped_busy']) + int(
+            report['dropped_reset']) + int(report['frames_waiting'])
+        new = slice(count + 2, None)
+        arrivals = probe.arrival_ns['/lingbot/pose'][new]
+        latency = np.subtract(arrivals, stamps[new]) / 1e9
+        period = float(np.median(np.diff(arrivals))) / 1e9
+        result = {
+            'busy': int(report['dropped_busy']) / len(sent),
+            'latency': np.percentile(latency, 95) / period,
+            'median answer': np.median(took) / period,
+            'answer': np.percentile(took, 95) / period,
+            'told latency': float(report['latency_ms_p50']) / np.median(latency) / 1e3}
+        print(f'{len(took)} answers, {len(arrivals)} poses, a frame takes {period * 1e3:.0f} ms;',
+              ', '.join(f'{name} {value:.2f}' for name, value in result.items()))
+        return result
+
+    def good(result):
+        # A frame waits at most for the one before it; never a queue of old frames. An answer does
+        # not wait for the network: one that did would take half a frame on average.
+        return (result['busy'] > 0.5 and result['latency'] < 2.3
+                and result['median answer'] < 0.2 and result['answer'] < 0.6
+                and 0.5 < result['told latency'] < 1.5)
+
+    result = measured(run, good)
+    assert good(result), result
     assert node.end()[0] == 0
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 def test_signals_end_it_while_inferring(probe, start_node, number):
-    # Seconds a frame, so that the signal surely comes while the network runs.
-    node = start_node(**{**TINY, 'image_size': 1036, 'anchor_frames': 1})
+    node = start_node(program=('-c', SLOW_NETWORK.format(seconds=600)), **TINY)
     node.wait_for_log('ready:')
-    poses = probe.listen('/lingbot/pose', PoseStamped)
+    inferring = node.log_file.parent / 'inferring'
+    inferring.unlink(missing_ok=True)
     camera = probe.publisher('/image', Image)
+    probe.meet('/lingbot')
     camera.publish(image_message(texture(480, 640), 'rgb8', probe.next_stamp()))
-    time.sleep(0.4)
-    assert not poses
+    wait_until(inferring.exists, 'image in the network')
     code, seconds = node.end(number)
     print(f'{number.name} while inferring: {seconds:.2f} s')
     assert (code, 'Traceback' in node.log) == (0, False), node.log
-    assert seconds < 2
+    assert seconds < 2 * slowness()
 
 
 SLOW_LOADER = """
@@ -152,7 +200,7 @@ from lingbot_ros.ros import stream_node
 
 def load_network(*arguments):
     open('loading', 'w').close()
-    time.sleep(60)
+    time.sleep(600)
 
 lingbot_ros.load_network = load_network
 stream_node.main()
@@ -161,14 +209,14 @@ stream_node.main()
 
 def test_it_answers_and_ends_while_loading(probe, start_node):
     node = start_node(program=('-c', SLOW_LOADER), checkpoint='slow.pt')
-    wait_until((node.log_file.parent / 'loading').exists, 30, 'begin of loading')
+    wait_until((node.log_file.parent / 'loading').exists, 'begin of loading')
     assert probe.get_parameter('/lingbot', 'checkpoint') == 'slow.pt'
     answer = probe.call('/lingbot/reset', Trigger, Trigger.Request())
     assert not answer.success and 'loading' in answer.message
     code, seconds = node.end(signal.SIGTERM)
     print(f'SIGTERM while loading: {seconds:.2f} s')
     assert (code, 'Traceback' in node.log) == (0, False), node.log
-    assert seconds < 2
+    assert seconds < 2 * slowness()
 
 
 @pytest.mark.parametrize(('parameters', 'text'), [
@@ -184,18 +232,26 @@ def test_bad_settings_end_with_one_fatal_line_and_code_2(start_node, parameters,
     assert len(lines) == 1 and '[FATAL]' in lines[0] and text in lines[0], node.log
 
 
+def send_until(camera, message, probe, poses, count):
+    """Publish a message with new stamps until there are `count` poses; returns the stamps."""
+    sent = []
+    end = time.monotonic() + PATIENCE_S
+    while len(poses) < count:
+        assert time.monotonic() < end, f'{len(poses)} of {count} poses'
+        sent.append(probe.next_stamp())
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(sent[-1], 10**9)
+        camera.publish(message)
+        time.sleep(0.3)
+    return sent
+
+
 def test_namespace_holds_everything_but_the_shared_topics(probe, start_node):
     node = start_node(namespace='/robot1', **TINY)
     node.wait_for_log('ready:')
     poses = probe.listen('/robot1/lingbot/pose', PoseStamped)
     camera = probe.publisher('/robot1/image', Image)
-    probe.connect('/robot1/lingbot/pose')
-    for _ in range(50):
-        camera.publish(image_message(texture(), 'rgb8', probe.next_stamp()))
-        time.sleep(0.1)
-        if poses:
-            break
-    wait_until(lambda: len(poses) >= 2, 5, 'poses')
+    probe.meet('/robot1/lingbot')
+    send_until(camera, image_message(texture(), 'rgb8', 0), probe, poses, 2)
     names = [name for name, _ in
              probe.node.get_publisher_names_and_types_by_node('lingbot', '/robot1')
              + probe.node.get_subscriber_names_and_types_by_node('lingbot', '/robot1')
@@ -210,9 +266,10 @@ def test_compressed_images_beside_a_remapped_topic(probe, start_node):
     node = start_node(extra=('-r', 'image:=/cam/image_raw'), image_transport='compressed', **TINY)
     node.wait_for_log('ready: images from /cam/image_raw/compressed')
     poses = probe.listen('/lingbot/pose', PoseStamped)
-    probe.connect('/lingbot/pose')
-    camera = start_camera(node.environment, '/cam/image_raw/compressed', 5, 10, 320, 240, 'jpeg')
-    sent = [int(line) for line in camera.communicate(timeout=20)[0].split()]
-    wait_until(lambda: poses and stamp_of(poses[-1]) == sent[-1], 5, 'the last pose')
-    assert set(map(stamp_of, poses)) <= set(sent) and len(poses) >= 3
+    camera = probe.publisher('/cam/image_raw/compressed', CompressedImage)
+    probe.meet('/lingbot')
+    message = CompressedImage(format='rgb8; jpeg compressed bgr8')
+    message.data = array.array('B', cv2.imencode('.jpg', texture(240, 320))[1].tobytes())
+    sent = send_until(camera, message, probe, poses, 4)
+    assert set(map(stamp_of, poses)) <= set(sent)
     assert node.end()[0] == 0

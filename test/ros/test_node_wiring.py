@@ -4,14 +4,13 @@
 
 import re
 import threading
-import time
 
 from lingbot_ros.errors import ConfigError, LingbotError, NonFinitePoseError
 from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
 import numpy as np
 import pytest
-from ros_harness import image_message, texture, wait_until
+from ros_harness import image_message, PATIENCE_S, texture, wait_until
 from stream_fakes import fake_engine, FakeSession, START, STEP
 
 pytest.importorskip('rclpy')
@@ -45,7 +44,7 @@ class Running:
         self.camera_infos = probe.listen('/lingbot/camera_info_estimate', CameraInfo)
         probe.listen('/diagnostics', DiagnosticArray)
         self.camera = probe.publisher('/image', Image)
-        probe.connect(*probe.received)
+        probe.meet('/lingbot')
 
     def spin(self):
         while not self.finished.is_set():
@@ -54,7 +53,7 @@ class Running:
     def close(self):
         self.finished.set()
         self.thread.join()
-        assert self.node.stop(2)
+        assert self.node.stop(PATIENCE_S)
         self.executor.shutdown()
         self.node.destroy_node()
 
@@ -62,11 +61,18 @@ class Running:
         """Send one image and wait until the session has it."""
         before = self.session.pushes
         self.camera.publish(image_message(texture(), 'rgb8', self.probe.next_stamp(), frame_id))
-        wait_until(lambda: self.session.pushes > before, 5, 'image in the session')
+        wait_until(lambda: self.session.pushes > before, 'image in the session')
+
+    def send_bad(self, picture, encoding):
+        """Send an image that is of no use, and wait until it is counted."""
+        counts = self.node._counters.dropped
+        before = counts['bad_image']
+        self.camera.publish(image_message(picture, encoding, self.probe.next_stamp()))
+        wait_until(lambda: counts['bad_image'] > before, 'refusal of the image')
 
     def wait(self, count):
         for messages in (self.odometry, self.camera_infos):
-            wait_until(lambda m=messages: len(m) >= count, 5, f'{count} poses')
+            wait_until(lambda m=messages: len(m) >= count, f'{count} poses')
 
 
 @pytest.fixture()
@@ -129,7 +135,7 @@ def test_poses_that_are_not_finite_are_never_published(run):
     for _ in range(7):
         stream.send()
     stream.wait(4)
-    report = stream.probe.report(after=len(stream.probe.received['/diagnostics']))
+    report = stream.probe.report()
     assert len(stream.odometry) == 4
     assert (report['dropped_non_finite'], report['dropped_error']) == ('2', '1')
     assert report['last_reset_reason'] == 'RuntimeError: out of memory'
@@ -140,14 +146,12 @@ def test_every_kind_of_fault_is_named_in_the_log(run, capfd):
     stream = run(FakeSession(anchors=1))
     stream.send()
     for encoding in ('novel8', 'strange16', 'novel8'):
-        stream.camera.publish(image_message(texture(), encoding, stream.probe.next_stamp()))
-        time.sleep(0.1)
+        stream.send_bad(texture(), encoding)
     # An unusable size is refused before it can reset the stream.
-    stream.camera.publish(image_message(texture(9, 1), 'rgb8', stream.probe.next_stamp()))
-    time.sleep(0.1)
+    stream.send_bad(texture(9, 1), 'rgb8')
     stream.send()
     stream.wait(2)
-    report = stream.probe.report(after=len(stream.probe.received['/diagnostics']))
+    report = stream.probe.report()
     assert (report['dropped_bad_image'], report['resets']) == ('4', '0')
     log = capfd.readouterr().err
     for text in ("unknown encoding 'novel8'", "unknown encoding 'strange16'", 'too tall'):
@@ -162,7 +166,7 @@ def test_window_that_does_not_fit_is_said_once_and_the_old_one_stays(run, capfd)
         stream.send()
     stream.wait(4)
     assert capfd.readouterr().err.count('window stays 64: window 1001 does not fit') == 1
-    report = stream.probe.report(after=len(stream.probe.received['/diagnostics']))
+    report = stream.probe.report()
     assert (report['window'], report['resets']) == ('64', '0')
 
 
@@ -170,7 +174,7 @@ def test_state_without_images_names_the_topic(run, monkeypatch):
     from lingbot_ros.ros import diagnostics
     monkeypatch.setattr(diagnostics, 'STALE_S', 0.5)
     stream = run(FakeSession(anchors=2))
-    report = stream.probe.report(after=len(stream.probe.received['/diagnostics']))
+    report = stream.probe.report()
     assert (report['state'], report['level']) == ('no_images', b'\x01')
     assert re.fullmatch(r'no images on /image \(\d publishers\)', report['message'])
 

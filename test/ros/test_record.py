@@ -15,6 +15,7 @@ from typing import Any
 from lingbot_ros.streaming.trajectory import read_tum
 import numpy as np
 import pytest
+from ros_harness import PATIENCE_S, wait_until
 
 pytest.importorskip('rclpy', reason='rclpy is not installed (pip install .[ros])')
 pytestmark = pytest.mark.ros
@@ -55,8 +56,8 @@ def messages(kind: Any, count: int) -> Iterator[Any]:
 
 
 def send(probe: Any, kind: Any, reliable: bool, count: int, topic: str) -> Any:
-    publisher = probe.publisher(topic, kind, reliable)  # waits for the recorder
-    time.sleep(0.2)
+    # Waits for the recorder, which subscribes when it knows the publisher.
+    publisher = probe.publisher(topic, kind, reliable)
     for message in messages(kind, count):
         publisher.publish(message)
         time.sleep(0.005)
@@ -71,9 +72,9 @@ def send(probe: Any, kind: Any, reliable: bool, count: int, topic: str) -> Any:
 def test_records_every_pose_type(start_recorder: Any, probe: Any, tmp_path: Path, package: str,
                                  name: str, reliable: bool) -> None:
     kind = vars(__import__(f'{package}.msg', fromlist=['msg']))[name]
-    recorder = start_recorder(f'/record/{name}', 'out.tum', '30', '1')
+    recorder = start_recorder(f'/record/{name}', 'out.tum', str(PATIENCE_S), '3')
     send(probe, kind, reliable, 20, f'/record/{name}')
-    output, _ = recorder.communicate(timeout=20)
+    output, _ = recorder.communicate(timeout=2 * PATIENCE_S)
     assert recorder.returncode == 0
     assert 'Recording(poses=20, skipped=0)' in output
     trajectory = read_tum(tmp_path / 'out.tum')
@@ -88,26 +89,29 @@ def test_a_signal_ends_it_and_the_file_is_whole(start_recorder: Any, probe: Any,
                                                 number: int) -> None:
     from geometry_msgs.msg import PoseStamped
     topic = f'/record/signal{number}'
-    recorder = start_recorder(topic, 'out.tum', '30', '0')
+    recorder = start_recorder(topic, 'out.tum', str(PATIENCE_S), '0')
     publisher = send(probe, PoseStamped, True, 5, topic)
-    # The same stamps again: a bag played twice.
-    for message in messages(PoseStamped, 2):
+    # The same stamps again, as of a bag that is played twice, and a new one behind them.
+    again = list(messages(PoseStamped, 6))
+    for message in (*again[:2], again[5]):
         publisher.publish(message)
-    time.sleep(0.5)
-    assert len(read_tum(tmp_path / 'out.tum')) == 5
+    file = tmp_path / 'out.tum'
+    wait_until(lambda: file.exists() and len(read_tum(file)) == 6, 'the sixth pose')
     recorder.send_signal(number)
-    output, _ = recorder.communicate(timeout=10)
+    output, _ = recorder.communicate(timeout=PATIENCE_S)
     assert recorder.returncode == 0, output
-    assert 'Recording(poses=5, skipped=2)' in output
+    assert 'Recording(poses=6, skipped=2)' in output
 
 
 def test_no_publisher(start_recorder: Any) -> None:
-    output, _ = start_recorder('/record/nobody', 'out.tum', '1', '0').communicate(timeout=20)
+    recorder = start_recorder('/record/nobody', 'out.tum', '1', '0')
+    output, _ = recorder.communicate(timeout=PATIENCE_S)
     assert 'no publisher on /record/nobody within 1 s' in output
 
 
 def test_other_type(start_recorder: Any, probe: Any) -> None:
     from std_msgs.msg import Header
     probe.node.create_publisher(Header, '/record/header', 1)
-    output, _ = start_recorder('/record/header', 'out.tum', '10', '0').communicate(timeout=20)
+    recorder = start_recorder('/record/header', 'out.tum', str(PATIENCE_S), '0')
+    output, _ = recorder.communicate(timeout=2 * PATIENCE_S)
     assert '/record/header carries std_msgs/msg/Header' in output

@@ -3,6 +3,7 @@
 import threading
 
 from lingbot_ros.ros.worker import Mailbox, Worker
+from ros_harness import PATIENCE_S
 
 
 def test_newest_wins():
@@ -18,7 +19,7 @@ def test_close_wakes_and_refuses():
     thread = threading.Thread(target=lambda: taken.append(box.take()))
     thread.start()
     box.close()
-    thread.join(5)
+    thread.join(PATIENCE_S)
     assert taken == [None]
     assert box.put(1)
     assert box.take() is None
@@ -35,7 +36,7 @@ class Log:
     def process(self, item):
         self.seen.append(item)
         self.entered.release()
-        assert self.go.acquire(timeout=5)
+        assert self.go.acquire(timeout=PATIENCE_S)
         if item == 'bad':
             raise ValueError(item)
 
@@ -44,12 +45,12 @@ def test_items_that_come_while_busy_are_dropped_but_the_newest():
     log = Log()
     log.worker.start()
     assert not log.worker.put(0)
-    assert log.entered.acquire(timeout=5)
+    assert log.entered.acquire(timeout=PATIENCE_S)
     assert [log.worker.put(item) for item in (1, 2, 3)] == [False, True, True]
     log.go.release()
-    assert log.entered.acquire(timeout=5)
+    assert log.entered.acquire(timeout=PATIENCE_S)
     log.go.release()
-    assert log.worker.stop(5)
+    assert log.worker.stop(PATIENCE_S)
     assert log.seen == [0, 3]
 
 
@@ -58,9 +59,9 @@ def test_an_error_does_not_end_the_loop():
     log.worker.start()
     for item in ('bad', 'good'):
         log.worker.put(item)
-        assert log.entered.acquire(timeout=5)
+        assert log.entered.acquire(timeout=PATIENCE_S)
         log.go.release()
-    assert log.worker.stop(5)
+    assert log.worker.stop(PATIENCE_S)
     assert log.seen == ['bad', 'good'] and [str(error) for error in log.errors] == ['bad']
 
 
@@ -69,7 +70,7 @@ def test_failed_preparation_refuses_and_ends():
         raise ValueError('no weights')
     log = Log(prepare)
     log.worker.start()
-    assert log.worker.stop(5)
+    assert log.worker.stop(PATIENCE_S)
     assert [str(error) for error in log.refused] == ['no weights'] and not log.seen
 
 
@@ -77,9 +78,9 @@ def test_stop_does_not_wait_for_ever():
     log = Log()
     log.worker.start()
     log.worker.put('bad')
-    assert log.entered.acquire(timeout=5)
+    assert log.entered.acquire(timeout=PATIENCE_S)
     assert not log.worker.stop(0.05)
     assert log.worker.stopping
     log.go.release()
-    assert log.worker.stop(5)
+    assert log.worker.stop(PATIENCE_S)
     assert not log.errors  # what fails after the end is nobody's business
