@@ -6,7 +6,7 @@ Procedural worlds with exact ground truth, by the seed.
 `render` is the way in; it needs torch alone and runs on a CPU and on CUDA.
 """
 
-from training.worlds.render import Batch, kinds, render
+from training.worlds.renderer import Batch, kinds, render
 from training.worlds.stage import MOTIONS, SCENES
 
 __all__ = ['Batch', 'kinds', 'MOTIONS', 'render', 'SCENES']

@@ -94,50 +94,49 @@ def rays_of(spaces: Spaces, pose: Tensor, x: Tensor, y: Tensor) -> Rays:
     return Rays(origin, column.unsqueeze(-2), row.unsqueeze(-1))
 
 
-def _slab(origin: Tensor, direction: Tensor) -> tuple[Tensor, Tensor]:
-    """Return where a ray enters and leaves -1..1 along one axis; overwrites `direction`."""
-    inverse = direction.reciprocal_()
-    middle = inverse * -origin
+def _slab(origin: Tensor, back: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where a ray enters and leaves -1..1 along one axis; overwrites `back`."""
+    inverse = back.reciprocal_()
+    middle = inverse * origin
     reach = inverse.abs_()
     return middle - reach, middle.add_(reach)
 
 
-def _box(origin: list[Tensor], direction: list[Tensor]) -> tuple[Tensor, Tensor]:
-    near, far = _slab(origin[0], direction[0])
+def _box(origin: list[Tensor], back: list[Tensor]) -> tuple[Tensor, Tensor]:
+    near, far = _slab(origin[0], back[0])
     for axis in (1, 2):
-        enter, leave = _slab(origin[axis], direction[axis])
+        enter, leave = _slab(origin[axis], back[axis])
         near, far = torch.maximum(near, enter), torch.minimum(far, leave)
     return near, far
 
 
-def _round(origin: list[Tensor], direction: list[Tensor],
+def _round(origin: list[Tensor], back: list[Tensor],
            axes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     """Where a ray enters and leaves the unit circle of some axes; NaN where it misses."""
     first, *rest = axes
-    square = direction[first] * direction[first]
-    along = direction[first] * origin[first]
+    square = back[first] * back[first]
+    along = back[first] * origin[first]
     constant = origin[first] * origin[first] - 1
     for axis in rest:
-        square = torch.addcmul(square, direction[axis], direction[axis])
-        along = torch.addcmul(along, direction[axis], origin[axis])
-        constant = constant + origin[axis] * origin[axis]
+        square = torch.addcmul(square, back[axis], back[axis])
+        along = torch.addcmul(along, back[axis], origin[axis])
+        constant = torch.addcmul(constant, origin[axis], origin[axis])
     root = torch.addcmul(along * along, square, constant, value=-1).sqrt_()
     inverse = square.reciprocal_()
-    return (along + root).neg_().mul_(inverse), root.sub_(along).mul_(inverse)
+    return (along - root).mul_(inverse), root.add_(along).mul_(inverse)
 
 
-def _cylinder(origin: list[Tensor], direction: list[Tensor]) -> tuple[Tensor, Tensor]:
-    near, far = _round(origin, direction, (0, 2))
-    enter, leave = _slab(origin[1], direction[1])
+def _cylinder(origin: list[Tensor], back: list[Tensor]) -> tuple[Tensor, Tensor]:
+    near, far = _round(origin, back, (0, 2))
+    enter, leave = _slab(origin[1], back[1])
     return torch.maximum(near, enter), torch.minimum(far, leave)
 
 
-def _ball(origin: list[Tensor], direction: list[Tensor]) -> tuple[Tensor, Tensor]:
-    return _round(origin, direction, (0, 1, 2))
+def _ball(origin: list[Tensor], back: list[Tensor]) -> tuple[Tensor, Tensor]:
+    return _round(origin, back, (0, 1, 2))
 
 
-def interval(number: int, origin: list[Tensor],
-             direction: list[Tensor]) -> tuple[Tensor, Tensor]:
+def interval(number: int, origin: list[Tensor], back: list[Tensor]) -> tuple[Tensor, Tensor]:
     """
     Intersect rays with one primitive, in its unit space.
 
@@ -145,20 +144,22 @@ def interval(number: int, origin: list[Tensor],
     ----------
     number : int
         The slot; it says which shape.
-    origin, direction : list of Tensor
-        Three tensors each that broadcast to [F, H, W]; directions may be overwritten.
+    origin, back : list of Tensor
+        Three tensors each that broadcast to [F, H, W]: where rays start, and the opposite of
+        their directions, which may be overwritten.
 
     Returns
     -------
     near, far : Tensor
-        [F, H, W]; a ray that misses has near > far or NaN.
+        [F, H, W], where a ray enters and leaves, in lengths of its direction; a ray that misses
+        has near > far or NaN.
 
     """
     if number < BOXES or number == SHELL:
-        return _box(origin, direction)
+        return _box(origin, back)
     if number < BOXES + CYLINDERS:
-        return _cylinder(origin, direction)
-    return _ball(origin, direction)
+        return _cylinder(origin, back)
+    return _ball(origin, back)
 
 
 def first_hit(rays: Rays) -> tuple[Tensor, Tensor]:
@@ -180,9 +181,9 @@ def first_hit(rays: Rays) -> tuple[Tensor, Tensor]:
     """
     def inputs(number: int) -> tuple[list[Tensor], list[Tensor]]:
         origin = [rays.origin[:, number, axis, None, None] for axis in range(3)]
-        return origin, [rays.column[:, number, axis] + rays.row[:, number, axis]
-                        for axis in range(3)]
+        return origin, [column[:, number, axis] + row[:, number, axis] for axis in range(3)]
 
+    column, row = -rays.column, -rays.row
     _, depth = interval(SHELL, *inputs(SHELL))
     chosen = torch.full_like(depth, SHELL, dtype=torch.uint8)
     for number in range(OBJECTS):
@@ -208,7 +209,7 @@ def lit(rays: Rays, spaces: Spaces, depth: Tensor, light: Tensor, margin: Tensor
     light : Tensor
         float32 [F, 3], where the light is in the world.
     margin : Tensor
-        float32 [F], the part of the way before a point in which nothing casts a shadow on it.
+        float32 [F], the part of the way from a point in which nothing casts a shadow on it.
 
     Returns
     -------
@@ -217,16 +218,16 @@ def lit(rays: Rays, spaces: Spaces, depth: Tensor, light: Tensor, margin: Tensor
 
     """
     lamp = (spaces.linear * light[:, None, None, :]).sum(-1) + spaces.shift
-    step = rays.origin - lamp
-    before = (1 - margin)[:, None, None]
+    before = margin[:, None, None]
     free = torch.ones_like(depth, dtype=torch.bool)
     for number in range(OBJECTS):
-        origin = [lamp[:, number, axis, None, None] for axis in range(3)]
-        direction = [
-            torch.addcmul(step[:, number, axis, None, None], depth,
+        # From the point to the light: the sun is so far that the other way loses all digits.
+        origin = [
+            torch.addcmul(rays.origin[:, number, axis, None, None], depth,
                           rays.column[:, number, axis] + rays.row[:, number, axis])
             for axis in range(3)]
-        near, far = interval(number, origin, direction)
-        stops = (near < far).logical_and_(near < before).logical_and_(far > 0)
+        back = [origin[axis] - lamp[:, number, axis, None, None] for axis in range(3)]
+        near, far = interval(number, origin, back)
+        stops = (near < far).logical_and_(near < 1).logical_and_(far > before)
         free.logical_and_(stops.logical_not_())
     return free

@@ -213,7 +213,7 @@ def _open(stage: Stage, unit: Tensor, mover: Tensor) -> Tensor:
     g = _Group(stage, unit, 0, OBJECTS)
     clear = g.of(stage.half_x)
     u = g.u
-    size = torch.where(u[8] < 0.5, 0.25, 0.7) * torch.exp(1.6 * (u[0] - 0.4))
+    size = torch.where(u[8] < 0.4, 0.3, 0.9) * torch.exp(1.6 * (u[0] - 0.4))
     hx, hz = size * g.span(1, 0.5, 1.1), size * g.span(2, 0.5, 1.1)
     hy = size * torch.exp(1.8 * (u[3] - 0.45))
     ball = g.place >= BOXES + CYLINDERS
@@ -222,9 +222,10 @@ def _open(stage: Stage, unit: Tensor, mover: Tensor) -> Tensor:
     loops = (stage.motion == ORBIT) | (stage.motion == DRIVING)
     limit = torch.where(stage.motion == ORBIT, 0.55 * stage.radius, 0.32 * stage.half_x)
     inner = g.of(loops) & (u[4] < 0.5)
-    shrink = torch.clamp(0.5 * g.of(limit) / girth, max=1.0)
+    shrink = torch.clamp(0.3 * g.of(limit) / girth, max=1.0)
     hx, hz = torch.where(inner, hx * shrink, hx), torch.where(inner, hz * shrink, hz)
     girth = torch.where(inner, girth * shrink, girth)
+    hy = torch.where(inner, torch.minimum(hy, g.of(stage.camera_height) * g.span(10, 0.15, 0.6)), hy)
     distance = torch.where(inner, (g.of(limit) - girth) * u[5].sqrt(),
                            clear + 0.35 + girth + (2 + 2.2 * clear) * u[5] ** 1.5)
     angle = 2.39996 * g.place + 1.5 * u[6] + 6.2832 * unit[:, :, :1, 11]
@@ -247,7 +248,7 @@ def _street(stage: Stage, unit: Tensor, along: Tensor) -> Tensor:
     tall = g.span(1, 2.0, 8.0)
     front = g.of(wide) + 1.5 * g.u[2] ** 2
     houses = g.pack(side * (front + deep), -tall, along[:, :, :10], deep, tall,
-                    g.span(3, 7.6, 9.58))
+                    g.span(3, 9.5, 11.98))
     g = group(10, 5)
     reach = g.of(wide)
     hx = torch.minimum(g.span(0, 0.3, 0.95), 0.13 * reach)

@@ -88,7 +88,7 @@ def camera_of(draws: Draws, stage: Stage, frames: Tensor, clean: bool) -> Camera
     drift = sometimes('drift', 0.5, 0.3).unsqueeze(1)
     swing = (draws.log_uniform('drift_rate', 0.01, 0.15).unsqueeze(1) * time
              + 6.2832 * draws.unit('drift_phase').unsqueeze(1)).sin()
-    gain = draws.log_uniform('exposure', 0.6, 1.5).unsqueeze(1) * torch.exp(drift * swing)
+    gain = draws.log_uniform('exposure', 0.85, 1.9).unsqueeze(1) * torch.exp(drift * swing)
     beat = 6.2832 * (draws.uniform('flicker_rate', 0.05, 0.5).unsqueeze(1) * time % 1
                      + draws.unit('flicker_phase').unsqueeze(1))
     white = torch.stack([draws.uniform('white_a', 0.9, 1.1), ones,
@@ -97,7 +97,7 @@ def camera_of(draws: Draws, stage: Stage, frames: Tensor, clean: bool) -> Camera
         gain=gain, flicker=sometimes('flicker', 0.25, 0.12),
         bands=draws.uniform('flicker_rows', 0.0, 2.5), beat=beat,
         vignette=sometimes('vignette', 0.6, 0.45),
-        noise=draws.log_uniform('noise', 0.002, 0.035),
+        noise=draws.log_uniform('noise', 0.002, 0.03),
         defocus=0.25 + sometimes('defocus', 0.4, 1.1), shutter=sometimes('shutter', 0.6, 0.6),
         gamma=draws.uniform('gamma', 0.75, 1.25), black=sometimes('black', 0.3, 0.08),
         white=white, grey=grey)

@@ -29,9 +29,9 @@ _MOTION_SHARES = (
     (0.38, 0.00, 0.08, 0.44, 0.05, 0.05),
 )
 # Slots of a street or corridor recur with this period along z; haze hides where they end.
-_PERIOD = (0.0, 52.0, 96.0, 0.0, 0.0)
-_HAZE_FROM = (1e4, 9.0, 20.0, 35.0, 1e4)
-_HAZE_TO = (2e4, 23.0, 43.0, 160.0, 2e4)
+_PERIOD = (0.0, 52.0, 120.0, 0.0, 0.0)
+_HAZE_FROM = (1e4, 10.0, 22.0, 35.0, 1e4)
+_HAZE_TO = (2e4, 24.0, 47.0, 160.0, 2e4)
 
 
 def pick(scene: Tensor, *values: Tensor | float) -> Tensor:
@@ -136,7 +136,7 @@ def stage_of(draws: Draws) -> Stage:
     centre_x = pick(scene, uniform('offset_a', -1, 1) * (half_x - strip - 0.2 - free_x),
                     0.0, uniform('offset_a', -0.4, 0.4) * (0.28 * half_x - free_x), 0.0, 0.0)
     centre_z = pick(scene, uniform('offset_b', -1, 1) * (half_z - strip - 0.2 - free_z),
-                    uniform('offset_b', 0, 52), uniform('offset_b', 0, 96), 0.0, 0.0)
+                    uniform('offset_b', 0, 52), uniform('offset_b', 0, 120), 0.0, 0.0)
 
     unit_h, unit_y = draws.unit('camera_height'), draws.unit('free_y')
     low_or_high = torch.where(drone, 2.6 + 3.4 * unit_h, 1.1 + 1.1 * unit_h)

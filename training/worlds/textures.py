@@ -155,23 +155,25 @@ def _writing(rng: np.random.Generator) -> Array:
 
 
 def _art(rng: np.random.Generator) -> Array:
-    """Discs, bars and boxes over each other."""
-    u, v = _grid()
+    """Discs, rings, bars and boxes over each other."""
     canvas = np.full((_FINE, _FINE), rng.random())
     for _ in range(28):
         x, y, size, shade = rng.random(), rng.random(), 0.03 + 0.2 * rng.random() ** 2, rng.random()
-        dx, dy = np.mod(u - x + 0.5, 1) - 0.5, np.mod(v - y + 0.5, 1) - 0.5
-        turn = rng.random() * np.pi
+        turn, kind, flat = rng.random() * np.pi, rng.random(), 0.1 + rng.random()
+        reach = int(1.55 * size * _FINE) + 12
+        offsets = np.arange(-reach, reach + 1)
+        dx, dy = offsets[None, :] / _FINE, offsets[:, None] / _FINE
         a = np.cos(turn) * dx + np.sin(turn) * dy
         b = np.cos(turn) * dy - np.sin(turn) * dx
-        kind = rng.random()
         if kind < 0.4:
-            inside = np.hypot(a, b) < size
+            inside = a * a + b * b < size * size
         elif kind < 0.6:
-            inside = np.abs(np.hypot(a, b) - size) < 0.02
+            inside = np.abs(np.sqrt(a * a + b * b) - size) < 0.02
         else:
-            inside = (np.abs(a) < size) & (np.abs(b) < size * (0.1 + rng.random()))
-        canvas = np.where(inside, shade, canvas)
+            inside = (np.abs(a) < size) & (np.abs(b) < size * flat)
+        rows, columns = np.nonzero(inside)
+        canvas[(int(y * _FINE) + offsets[rows]) % _FINE,
+               (int(x * _FINE) + offsets[columns]) % _FINE] = shade
     return canvas + 0.05 * _fractal(rng, 8, 0.8)
 
 
@@ -183,7 +185,7 @@ def _cells(rng: np.random.Generator) -> Array:
     first, second = np.full((SIDE, SIDE), 9.0), np.full((SIDE, SIDE), 9.0)
     which = np.zeros((SIDE, SIDE), int)
     for number, (x, y) in enumerate(points):
-        far = np.hypot(np.mod(u - x + 0.5, 1) - 0.5, np.mod(v - y + 0.5, 1) - 0.5)
+        far = np.hypot(u[:1] - x - np.round(u[:1] - x), v[:, :1] - y - np.round(v[:, :1] - y))
         nearer = far < first
         second = np.where(nearer, first, np.minimum(second, far))
         first, which = np.where(nearer, far, first), np.where(nearer, number, which)
