@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 from lingbot_ros.config import NetworkConfig
 from lingbot_ros.model.encoder import make_encoder
-from lingbot_ros.model.layers import Block, Rotate
+from lingbot_ros.model.layers import Block
 from lingbot_ros.model.rope import frame_rotary, GlobalRotary, rotate_halves, rotate_pairs
 import torch
 from torch import nn, Tensor
 
 #: Global attention of one layer: (layer, q, k, v), each [tokens, heads, head_dim] -> same shape.
 GlobalAttention = Callable[[int, Tensor, Tensor, Tensor], Tensor]
+Table = tuple[Tensor, Tensor]
 
 # Statistics of ImageNet, which the encoder was trained with.
 MEAN = (0.485, 0.456, 0.406)
@@ -68,8 +69,7 @@ class Aggregator(nn.Module):
         self.frame_blocks, self.global_blocks = (
             nn.ModuleList(Block(config.width, config.heads, qk_norm=True)
                           for _ in range(config.blocks)) for _ in range(2))
-        self._rotary: dict[tuple[int, int, torch.device],
-                           tuple[GlobalRotary, tuple[Tensor, Tensor]]] = {}
+        self._rotary: dict[tuple[int, int, torch.device], tuple[GlobalRotary, Table]] = {}
 
     def encode(self, images: Tensor) -> Tensor:
         """
@@ -98,19 +98,10 @@ class Aggregator(nn.Module):
         return torch.cat((self.camera_token[0, later], self.register_token[0, later],
                           self.scale_token[0, past_anchors]), dim=1)
 
-    def _rotary_tables(self, grid: tuple[int, int],
-                       device: torch.device) -> tuple[GlobalRotary, tuple[Tensor, Tensor]]:
-        key = (*grid, device)
-        if key not in self._rotary:
-            sizes = (*grid, self.config.special_tokens, self.config.head_dim, device)
-            # One grid is in use at a time; keeping one bounds the memory of a changing camera.
-            self._rotary = {key: (GlobalRotary(*sizes), frame_rotary(*sizes))}
-        return self._rotary[key]
-
-    def rotations(self, grid: tuple[int, int], roles: list[FrameRole],
-                  device: torch.device) -> tuple[Rotate, Rotate]:
+    def rotary_tables(self, grid: tuple[int, int], roles: list[FrameRole],
+                      device: torch.device) -> tuple[Table, Table]:
         """
-        Rotary embeddings of some frames.
+        Cosines and sines of some frames.
 
         Parameters
         ----------
@@ -123,15 +114,18 @@ class Aggregator(nn.Module):
 
         Returns
         -------
-        tuple of two callables
-            For frame blocks ([..., tokens, head_dim]) and for global blocks
-            ([..., frames * tokens, heads, head_dim]).
+        tuple of two (cosine, sine)
+            For frame blocks (`rotate_halves`), the same for every frame, and for global blocks
+            (`rotate_pairs`), frame after frame.
 
         """
-        rotary, frame_table = self._rotary_tables(grid, device)
-        global_table = rotary.table([role.index for role in roles])
-        return (lambda part: rotate_halves(part, *frame_table),
-                lambda part: rotate_pairs(part, *global_table))
+        key = (*grid, device)
+        if key not in self._rotary:
+            sizes = (*grid, self.config.special_tokens, self.config.head_dim, device)
+            # One grid is in use at a time; keeping one bounds the memory of a changing camera.
+            self._rotary = {key: (GlobalRotary(*sizes), frame_rotary(*sizes))}
+        rotary, frame_table = self._rotary[key]
+        return frame_table, rotary.table([role.index for role in roles])
 
     def forward(self, patches: Tensor, grid: tuple[int, int], roles: list[FrameRole],
                 attend: GlobalAttention) -> list[Tensor]:
@@ -180,13 +174,15 @@ class Aggregator(nn.Module):
         """
         x = torch.cat((self.special_tokens(roles), patches), dim=1)
         frames, tokens, width = x.shape
-        frame_rotate, global_rotate = self.rotations(grid, roles, x.device)
+        frame_table, global_table = self.rotary_tables(grid, roles, x.device)
         for layer in range(self.config.blocks):
-            inside = self.frame_blocks[layer](x, rotate=frame_rotate)
+            inside = self.frame_blocks[layer](
+                x, rotate=lambda part: rotate_halves(part, *frame_table))
             x = self.global_blocks[layer](
                 inside.reshape(1, frames * tokens, width),
                 attend=lambda q, k, v, layer=layer: attend(layer, q, k, v),
-                rotate=global_rotate).view(frames, tokens, width)
+                rotate=lambda part: rotate_pairs(part, *global_table),
+            ).view(frames, tokens, width)
             if layer in self.config.taps:
                 taps.append(torch.cat((inside, x), dim=-1))
             yield

@@ -1,0 +1,175 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Rendered sequences, kept on the device for a few uses each.
+
+Rendering costs about as much as learning from a frame; a sequence is used several times, at
+another stride, reversed, mirrored and in other colours, and then replaced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from training.worlds import render
+
+
+@dataclass(frozen=True)
+class PoolConfig:
+    """
+    How sequences are rendered and used.
+
+    Attributes
+    ----------
+    sequences : int
+        Kept at once, for one image size.
+    chunk : int
+        Rendered at once.
+    reuse : float
+        Frames learnt from, for one frame rendered.
+    strides : tuple of int
+        Steps between the frames of a sample; drawn evenly.
+
+    """
+
+    sequences: int = 192
+    chunk: int = 32
+    reuse: float = 4.0
+    strides: tuple[int, ...] = (1, 1, 2, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """
+    A batch of sequences to learn from.
+
+    Attributes
+    ----------
+    images : Tensor of float32, shape [batch, frames, 3, H, W]
+        RGB in [0, 1].
+    depth : Tensor of float32, shape [batch, frames, H, W]
+        Along the optical axis; 0 for sky.
+    moving : Tensor of bool, shape [batch, frames, H, W]
+        Where something moves by itself.
+    T_world_camera : Tensor of float32, shape [batch, frames, 4, 4]
+        Camera to world, optical axes.
+    fov : Tensor of float32, shape [batch, 2]
+        Vertical, horizontal; radians.
+
+    """
+
+    images: Tensor
+    depth: Tensor
+    moving: Tensor
+    T_world_camera: Tensor
+    fov: Tensor
+
+
+class SeedCounter:
+    """Seeds of training sequences, each used once: every `step`-th one from `start`."""
+
+    def __init__(self, start: int, step: int) -> None:
+        self._next, self._step = start, step
+
+    @property
+    def used(self) -> int:
+        """Seeds up to which every process has drawn about as many."""
+        return self._next // self._step
+
+    def draw(self, count: int) -> list[int]:
+        """Return the next `count` seeds."""
+        seeds = [self._next + i * self._step for i in range(count)]
+        self._next += count * self._step
+        return seeds
+
+
+class Pool:
+    """
+    Sequences of one image size and length.
+
+    Parameters
+    ----------
+    config : PoolConfig
+        How they are used.
+    seeds : SeedCounter
+        Where seeds come from.
+    size : tuple of int
+        Height and width, pixels.
+    frames : int
+        Rendered a sequence.
+    device : torch.device
+        Where they live.
+
+    """
+
+    def __init__(self, config: PoolConfig, seeds: SeedCounter, size: tuple[int, int],
+                 frames: int, device: torch.device) -> None:
+        self._config, self._seeds, self._size = config, seeds, size
+        self._frames, self._device = frames, device
+        self._parts: list[Sample] = []
+        self._owed = 0.0
+
+    def _render(self) -> None:
+        batch = render(self._seeds.draw(self._config.chunk), self._frames, *self._size,
+                       device=self._device)
+        self._parts.append(Sample(batch.images, batch.depth.half(), batch.moving,
+                                  batch.T_world_camera, batch.fov))
+        most = max(1, self._config.sequences // self._config.chunk)
+        self._parts = self._parts[-most:]
+
+    def sample(self, count: int, frames: int, generator: torch.Generator) -> Sample:
+        """
+        Draw sequences from the pool, and render what their use has earned.
+
+        Parameters
+        ----------
+        count, frames : int
+            Sequences, and frames of each.
+        generator : torch.Generator
+            On the CPU.
+
+        Returns
+        -------
+        Sample
+            A batch.
+
+        """
+        self._owed += count * frames / self._config.reuse
+        cost = self._config.chunk * self._frames
+        while not self._parts or self._owed >= cost:
+            self._render()
+            self._owed -= cost
+        # One stride a batch part keeps the gather simple; parts differ.
+        share = -(-count // min(len(self._parts), count))
+        order = torch.randperm(len(self._parts), generator=generator).tolist()
+        picked, left = [], count
+        for index in order:
+            if left > 0:
+                picked.append(self._draw(self._parts[index], min(share, left), frames, generator))
+                left -= share
+        return Sample(*(torch.cat([vars(part)[name] for part in picked])
+                        for name in vars(picked[0])))
+
+    def _draw(self, part: Sample, count: int, frames: int, generator: torch.Generator) -> Sample:
+        rows = torch.randperm(part.images.shape[0], generator=generator)[:count]
+        fitting = [s for s in self._config.strides if (frames - 1) * s < self._frames]
+        stride = fitting[int(torch.randint(len(fitting), (), generator=generator))]
+        starts = torch.randint(self._frames - (frames - 1) * stride, (len(rows), 1),
+                               generator=generator)
+        steps = torch.arange(frames) * stride
+        backwards = torch.rand(len(rows), 1, generator=generator) < 0.5
+        order = starts + torch.where(backwards, steps.flip(0), steps)
+        rows, order = rows.to(self._device)[:, None], order.to(self._device)
+        mirror = bool(torch.rand((), generator=generator) < 0.5)
+        channels = torch.randperm(3, generator=generator).tolist()
+        images = part.images[rows, order][:, :, channels].float() / 255
+        depth, moving = part.depth[rows, order].float(), part.moving[rows, order]
+        pose = part.T_world_camera[rows, order]
+        if mirror:
+            images, depth, moving = images.flip(-1), depth.flip(-1), moving.flip(-1)
+            flip = torch.tensor((-1.0, 1.0, 1.0, 1.0), device=self._device)
+            pose = pose * flip[:, None] * flip
+        return Sample(images, depth, moving, pose, part.fov[rows[:, 0]])
