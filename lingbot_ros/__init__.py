@@ -14,7 +14,13 @@ from lingbot_ros.config import (
     NetworkConfig,
     StreamConfig,
 )
-from lingbot_ros.records import Frame, PoseEstimate
+from lingbot_ros.records import Frame, PoseEstimate, Tracking, TrackingState
+from lingbot_ros.stream_parts import (
+    AnchorConfig,
+    KeyframeConfig,
+    SegmentConfig,
+    TrackingConfig,
+)
 
 if TYPE_CHECKING:
     from lingbot_ros.model.checkpoint import load_network
@@ -24,15 +30,21 @@ if TYPE_CHECKING:
 __version__ = '0.1.0'
 
 __all__ = [
+    'AnchorConfig',
     'CameraHeadConfig',
     'DepthHeadConfig',
     'EncoderConfig',
     'Frame',
+    'KeyframeConfig',
     'Network',
     'NetworkConfig',
     'PoseEstimate',
+    'SegmentConfig',
     'StreamConfig',
     'StreamSession',
+    'Tracking',
+    'TrackingConfig',
+    'TrackingState',
     '__version__',
     'load_network',
 ]

@@ -40,6 +40,8 @@ class RawOutput:
     ----------
     pose_encoding : ndarray of float32, shape [frames, 9]
         On the host.
+    device_encoding : Tensor of float32, shape [frames, 9]
+        The same on the network's device.
     depth, depth_confidence : Tensor of float32, shape [frames, H, W], or None
         On the network's device; None when the depth head did not run.
     measures : ndarray of float32, shape [n]
@@ -48,6 +50,7 @@ class RawOutput:
     """
 
     pose_encoding: NDArray[np.float32]
+    device_encoding: Tensor
     depth: Tensor | None
     depth_confidence: Tensor | None
     measures: NDArray[np.float32]
@@ -210,8 +213,8 @@ class CachedStream:
                         told = torch.cat((told, measure(pose, depth, confidence)))
                 # The one synchronisation of a frame: the pose is what everybody waits for.
                 numbers = told.cpu().numpy()
-                return RawOutput(numbers[:9 * frames].reshape(frames, 9), depth, confidence,
-                                 numbers[9 * frames:])
+                return RawOutput(numbers[:9 * frames].reshape(frames, 9), pose, depth,
+                                 confidence, numbers[9 * frames:])
         except BaseException:
             self.discard()
             raise

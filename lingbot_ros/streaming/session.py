@@ -17,14 +17,14 @@ from collections.abc import Iterable, Iterator
 import logging
 
 from lingbot_ros.attention.backend import choose_backend, make_backend
-from lingbot_ros.cache.table import FrameKind
 from lingbot_ros.config import require, require_at_least, StreamConfig
-from lingbot_ros.errors import NonFinitePoseError, ShapeError
-from lingbot_ros.geometry.pose_encoding import decode_intrinsics, decode_pose
+from lingbot_ros.errors import ShapeError
 from lingbot_ros.model.network import Network
 from lingbot_ros.records import PoseEstimate
-from lingbot_ros.streaming.cached_stream import CachedStream, RawOutput
+from lingbot_ros.streaming.cached_stream import CachedStream, stream_sizes
 from lingbot_ros.streaming.preprocess import network_input
+from lingbot_ros.streaming.segments import Pushed, SegmentedStream
+from lingbot_ros.streaming.snapshot import Snapshot
 import numpy as np
 from numpy.typing import NDArray
 import torch
@@ -77,10 +77,13 @@ class StreamSession:
                                      network.dtype, network.device).name
         self._window = config.window
         self._stream: CachedStream | None = None
+        self._track: SegmentedStream | None = None
         self._gathered: list[tuple[Tensor, int]] = []
+        self._first_frames = 1 if config.anchors.policy == 'motion' else config.anchor_frames
         self._size: tuple[int, int] | None = None
-        self._anchors = 0
         self._frames = 0
+        self._resets = 0
+        self._reset_reason = ''
 
     @property
     def window(self) -> int:
@@ -108,6 +111,24 @@ class StreamSession:
         """Bytes of all caches on the device; 0 before the first anchors ran."""
         stream = self._stream
         return stream.nbytes if stream else 0
+
+    def snapshot(self) -> Snapshot:
+        """Return counters and gauges of this moment; safe from any thread."""
+        stream, track = self._stream, self._track
+        table = stream.caches.table if stream else None
+        return Snapshot(
+            frames=self._frames, segment=track.segment if track else 0,
+            keyframes=stream.kept if stream else 0,
+            keyframes_total=track.keyframes if track else 0,
+            initialising=track.initialising if track else bool(self._gathered),
+            tracking=track.tracking if track else None, window=self._window,
+            pages_used=stream.caches.pages_used if stream else 0,
+            pages_total=table.pages if table else 0,
+            cache_bytes=stream.nbytes if stream else 0, scale=track.scale if track else 1.0,
+            joins=track.joins if track else 0, bad_joins=track.bad_joins if track else 0,
+            last_join=track.last_join if track else None, resets=self._resets,
+            last_reset_reason=self._reset_reason,
+            stage_seconds=stream.times.seconds if stream else {})
 
     def push(self, image: Image, stamp_ns: int) -> list[PoseEstimate]:
         """
@@ -140,12 +161,12 @@ class StreamSession:
 
         """
         pixels = self._accept(image)
-        if not self._anchors:
+        if self._track is None:
             self._gathered.append((pixels, stamp_ns))
             self._frames += 1
-            return self.flush() if len(self._gathered) == self.config.anchor_frames else []
-        assert self._stream is not None
-        return [self._step(self._stream, self._stream.encode(pixels[None]), stamp_ns)]
+            return self.flush() if len(self._gathered) == self._first_frames else []
+        return [self._step(self._track, self._track.stream.encode(pixels[None])[0], pixels,
+                           stamp_ns)]
 
     def stream(self, frames: Iterable[tuple[Image, int]],
                chunk: int = 1) -> Iterator[PoseEstimate]:
@@ -174,7 +195,7 @@ class StreamSession:
         require(chunk >= 1, f'chunk must be >= 1, got {chunk}')
         waiting: list[tuple[Tensor, int]] = []
         for image, stamp_ns in frames:
-            if not self._anchors:
+            if self._track is None:
                 yield from self.push(image, stamp_ns)
                 continue
             waiting.append((self._accept(image), stamp_ns))
@@ -205,14 +226,15 @@ class StreamSession:
         try:
             pixels = torch.stack([pixels for pixels, _ in gathered])
             stream = self._stream_for((pixels.shape[2], pixels.shape[3]))
-            raw = stream.run(stream.encode(pixels), 'anchor')
-            estimates = [self._estimate(raw, index, index, stamp_ns, 'anchor')
-                         for index, (_, stamp_ns) in enumerate(gathered)]
-        except BaseException:
-            self.reset()  # drops the open frames as well
+            track = SegmentedStream(stream, self.config)
+            estimates = track.begin([
+                Pushed(patches, image, stamp_ns, index) for index, (patches, (image, stamp_ns))
+                in enumerate(zip(stream.encode(pixels), gathered, strict=True))])
+        except BaseException as error:
+            # Drops the open frames as well.
+            self.reset(f'the first frames failed: {type(error).__name__}')
             raise
-        stream.commit()
-        self._anchors = len(gathered)
+        self._track = track
         return estimates
 
     def set_window(self, window: int) -> None:
@@ -239,13 +261,23 @@ class StreamSession:
             self._stream.set_window(window)
         self._window = window
 
-    def reset(self) -> None:
-        """Forget all frames; the next one begins a new world. The window stays."""
+    def reset(self, reason: str = 'asked to') -> None:
+        """
+        Forget all frames; the next one begins a new world. The window stays.
+
+        Parameters
+        ----------
+        reason : str
+            For the snapshot.
+
+        """
+        self._resets += 1
+        self._reset_reason = reason
         if self._stream is not None:
             self._stream.reset()
         self._gathered = []
         self._size = None
-        self._anchors = 0
+        self._track = None
         self._frames = 0
 
     def wait_for_device(self) -> None:
@@ -268,41 +300,23 @@ class StreamSession:
         if self._stream is None or self._stream.size != size:
             # The old caches go first, so that two are never held.
             self._stream = None
+            need = sum(sizes.total_bytes for sizes in stream_sizes(
+                self.network, self.config, size, self._window) if sizes)
+            logger.info('caches for %d x %d images: %.1f MB on %s', size[1], size[0], need / 1e6,
+                        self.network.device)
             self._stream = CachedStream(
                 self.network, self.config, size, self._window, self._backend)
-            logger.info('caches for %d x %d images: %.1f MB on %s', size[1], size[0],
-                        self._stream.nbytes / 1e6, self.network.device)
         return self._stream
 
     def _run_chunk(self, chunk: list[tuple[Tensor, int]]) -> Iterator[PoseEstimate]:
         if chunk:
-            assert self._stream is not None
-            encoded = self._stream.encode(torch.stack([pixels for pixels, _ in chunk]))
-            for patches, (_, stamp_ns) in zip(encoded, chunk, strict=True):
-                yield self._step(self._stream, patches[None], stamp_ns)
+            assert self._track is not None
+            encoded = self._track.stream.encode(torch.stack([pixels for pixels, _ in chunk]))
+            for patches, (pixels, stamp_ns) in zip(encoded, chunk, strict=True):
+                yield self._step(self._track, patches, pixels, stamp_ns)
 
-    def _step(self, stream: CachedStream, patches: Tensor, stamp_ns: int) -> PoseEstimate:
-        since = self._frames - self._anchors
-        kept = since % self.config.keyframe_interval == 0
-        kind: FrameKind = 'keyframe' if kept else 'transient'
-        raw = stream.run(patches, kind)
-        try:
-            estimate = self._estimate(raw, 0, self._frames, stamp_ns, kind)
-        except NonFinitePoseError:
-            stream.discard()
-            raise
-        stream.commit()
+    def _step(self, track: SegmentedStream, patches: Tensor, pixels: Tensor,
+              stamp_ns: int) -> PoseEstimate:
+        estimate = track.step(Pushed(patches, pixels, stamp_ns, self._frames))
         self._frames += 1
         return estimate
-
-    def _estimate(self, raw: RawOutput, row: int, index: int, stamp_ns: int,
-                  kind: FrameKind) -> PoseEstimate:
-        encoding = raw.pose_encoding[row]
-        assert self._size is not None
-        depth = raw.depth[row] if raw.depth is not None else None
-        confidence = raw.depth_confidence[row] if raw.depth_confidence is not None else None
-        return PoseEstimate(
-            frame_index=index, stamp_ns=stamp_ns, T_world_camera=decode_pose(encoding),
-            K=decode_intrinsics(encoding, *self._size), image_size=self._size,
-            is_anchor=kind == 'anchor', is_keyframe=kind != 'transient',
-            pose_encoding=encoding, depth=depth, depth_confidence=confidence)

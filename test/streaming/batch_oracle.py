@@ -20,11 +20,17 @@ import torch.nn.functional as F
 
 @dataclass(frozen=True)
 class Plan:
-    """What each frame is, and the window when it comes."""
+    """
+    What each frame is, and the window when it comes.
+
+    `late`: whether a frame is kept is decided after it was seen; it then sees what a transient
+    does.
+    """
 
     anchors: int
     kept: list[bool]
     windows: list[int]
+    late: bool = False
 
 
 def visible_frames(plan: Plan) -> list[tuple[set[int], set[int]]]:
@@ -36,12 +42,12 @@ def visible_frames(plan: Plan) -> list[tuple[set[int], set[int]]]:
     for index in range(plan.anchors, len(plan.kept)):
         window = plan.windows[index]
         recent = recent[-window:]
+        as_transient = (anchors | set(recent) | {index}, specials | {index})
         if plan.kept[index]:
             recent = [*recent, index][-window:]
             specials = specials | {index}
-            seen.append((anchors | set(recent), specials))
-        else:
-            seen.append((anchors | set(recent) | {index}, specials | {index}))
+        seen.append((anchors | set(recent), specials) if plan.kept[index] and not plan.late
+                    else as_transient)
     return seen
 
 
