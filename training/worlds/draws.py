@@ -27,8 +27,8 @@ COLUMNS = (
     'haze_hue', 'haze_value', 'sun', 'movers', 'mover_speed', 'grey', 'exposure', 'drift',
     'drift_rate', 'drift_phase', 'flicker', 'flicker_rate', 'flicker_rows', 'flicker_phase',
     'vignette', 'noise', 'defocus', 'shutter', 'gamma', 'white_a', 'white_b', 'black',
-    'texture_world', 'colour_world', 'aspect', 'low_texture', 'look',
-    'rest_jitter', 'walk_side', 'cloud',
+    'colour_world', 'low_texture', 'look',
+    'rest_jitter', 'adapt',
 )
 _COLUMN = {name: place for place, name in enumerate(COLUMNS)}
 

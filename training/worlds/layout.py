@@ -213,7 +213,7 @@ def _open(stage: Stage, unit: Tensor, mover: Tensor) -> Tensor:
     g = _Group(stage, unit, 0, OBJECTS)
     clear = g.of(stage.half_x)
     u = g.u
-    size = torch.where(u[8] < 0.4, 0.3, 0.9) * torch.exp(1.6 * (u[0] - 0.4))
+    size = torch.where(u[8] < 0.4, 0.2, 0.6) * torch.exp(1.6 * (u[0] - 0.4)) * clear.sqrt()
     hx, hz = size * g.span(1, 0.5, 1.1), size * g.span(2, 0.5, 1.1)
     hy = size * torch.exp(1.8 * (u[3] - 0.45))
     ball = g.place >= BOXES + CYLINDERS
@@ -297,6 +297,12 @@ def _corridor(stage: Stage, unit: Tensor, along: Tensor) -> Tensor:
         hugging(19, 4, (0, 0), 'ball')], 2)
 
 
+def _furniture(device: torch.device) -> Tensor:
+    """Return a bool [OBJECTS]: slots of a table's scene that do not belong to the table."""
+    place = torch.arange(OBJECTS, device=device)
+    return ((place >= 9) & (place <= 13)) | (place == 21)
+
+
 def solids_of(draws: Draws, stage: Stage, frames: Tensor, camera_z: Tensor) -> Solids:
     """
     Place the primitives of each frame.
@@ -353,6 +359,9 @@ def solids_of(draws: Draws, stage: Stage, frames: Tensor, camera_z: Tensor) -> S
         _room(stage, unit, mover), _corridor(stage, unit, along), _street(stage, unit, along),
         _open(stage, unit, mover), _table(stage, unit, mover)], 1)
     chosen = packed[torch.arange(draws.count, device=device), stage.scene]
+    # Before an empty background nothing but the table: the rest hides in its foot.
+    gone = stage.void.view(-1, 1, 1, 1) & _furniture(device).view(1, 1, -1, 1)
+    chosen = torch.where(gone, chosen.new_tensor([0, -0.2, 0, 0.01, 0.01, 0.01, 0]), chosen)
     centre, half, yaw = chosen[..., :3], chosen[..., 3:6], chosen[..., 6]
 
     shell = torch.zeros(*camera_z.shape, 1, 7, device=device)

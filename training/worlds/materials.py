@@ -153,9 +153,9 @@ def materials_of(draws: Draws, stage: Stage, solids: Solids) -> Materials:
     base = _colour(hue, saturation, value)
 
     contrast = weak + (strong - weak) * shared[8]
-    plain = draws.chance('low_texture', 0.5).view(-1, 1, 1) & (u[9] < 0.55)
+    plain = draws.chance('low_texture', 0.45).view(-1, 1, 1) & (u[9] < 0.5)
     plain = plain & ((family == _WALL) | (family == _CEILING)).unsqueeze(1)
-    contrast = torch.where(plain, 0.015 + 0.04 * u[10], contrast)
+    contrast = torch.where(plain, 0.02 + 0.06 * u[10], contrast)
     darker = (value > 0.55) | (u[11] < 0.3)
     other = torch.where(darker, value * (1 - contrast), value + (1 - value) * contrast)
     mark_hue = hue + torch.where(sky | plain, 0.0, (u[12] - 0.5) * contrast)
@@ -168,8 +168,8 @@ def materials_of(draws: Draws, stage: Stage, solids: Solids) -> Materials:
     turn = torch.where(u[17] < 0.75, (4 * u[18]).floor() * 1.570796, 6.283185 * u[18])
     upright = ((family == _FRONT) | (family == _WALL)).unsqueeze(1)
     turn = torch.where(upright, 0.0, turn)
-    calm = torch.where(plain | sky, 0.12, 1.0)
+    calm = torch.where(plain | sky, 0.15, 1.0)
     rows = [*base, *mark, *stain, pattern.float(), grain.float(), blot.float(), 1 / tile,
-            turn.cos(), turn.sin(), u[19], u[20], calm * (0.06 + 0.34 * u[21] ** 2),
+            turn.cos(), turn.sin(), u[19], u[20], calm * (0.08 + 0.4 * u[21] ** 1.5),
             calm * 0.5 * u[22], emission.expand_as(u[0])]
     return Materials(torch.stack([row.expand_as(u[0]) for row in rows], 2).contiguous())

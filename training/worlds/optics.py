@@ -25,6 +25,8 @@ class Camera:
     ----------
     gain : Tensor
         [B, S], exposure.
+    adapt : Tensor
+        [B], how far the exposure follows the brightness of the picture, 0 to 1.
     flicker, bands, beat : Tensor
         [B], [B], [B, S]: strength, bands a picture and phase of light that flickers.
     vignette, noise, defocus, shutter, gamma, black : Tensor
@@ -37,6 +39,7 @@ class Camera:
     """
 
     gain: Tensor
+    adapt: Tensor
     flicker: Tensor
     bands: Tensor
     beat: Tensor
@@ -76,7 +79,7 @@ def camera_of(draws: Draws, stage: Stage, frames: Tensor, clean: bool) -> Camera
     grey = draws.chance('grey', 0.15)
     if clean:
         even = torch.ones(draws.count, len(frames), device=draws.device)
-        return Camera(gain=even, flicker=0 * ones, bands=ones, beat=0 * even, vignette=0 * ones,
+        return Camera(gain=even, adapt=0 * ones, flicker=0 * ones, bands=ones, beat=0 * even, vignette=0 * ones,
                       noise=0 * ones, defocus=0 * ones, shutter=0 * ones, gamma=ones,
                       black=0 * ones, white=torch.ones(draws.count, 3, device=draws.device),
                       grey=grey)
@@ -88,17 +91,17 @@ def camera_of(draws: Draws, stage: Stage, frames: Tensor, clean: bool) -> Camera
     drift = sometimes('drift', 0.5, 0.3).unsqueeze(1)
     swing = (draws.log_uniform('drift_rate', 0.01, 0.15).unsqueeze(1) * time
              + 6.2832 * draws.unit('drift_phase').unsqueeze(1)).sin()
-    gain = draws.log_uniform('exposure', 0.85, 1.9).unsqueeze(1) * torch.exp(drift * swing)
+    gain = draws.log_uniform('exposure', 0.7, 1.5).unsqueeze(1) * torch.exp(drift * swing)
     beat = 6.2832 * (draws.uniform('flicker_rate', 0.05, 0.5).unsqueeze(1) * time % 1
                      + draws.unit('flicker_phase').unsqueeze(1))
     white = torch.stack([draws.uniform('white_a', 0.9, 1.1), ones,
                          draws.uniform('white_b', 0.9, 1.1)], -1)
     return Camera(
-        gain=gain, flicker=sometimes('flicker', 0.25, 0.12),
+        gain=gain, adapt=0.5 + 0.45 * draws.unit('adapt'), flicker=sometimes('flicker', 0.25, 0.12),
         bands=draws.uniform('flicker_rows', 0.0, 2.5), beat=beat,
         vignette=sometimes('vignette', 0.6, 0.45),
         noise=draws.log_uniform('noise', 0.002, 0.03),
-        defocus=0.25 + sometimes('defocus', 0.4, 1.1), shutter=sometimes('shutter', 0.6, 0.6),
+        defocus=0.2 + sometimes('defocus', 0.4, 1.1), shutter=sometimes('shutter', 0.6, 0.6),
         gamma=draws.uniform('gamma', 0.75, 1.25), black=sometimes('black', 0.3, 0.08),
         white=white, grey=grey)
 
@@ -158,10 +161,14 @@ def expose(colour: Tensor, camera: Camera, flow: Tensor, keys: Tensor, clean: bo
             grid[..., 1] = ys[:, None] + shift_y[:, None, None]
             total += functional.grid_sample(colour, grid, padding_mode='border',
                                             align_corners=False)
+        # Exposure follows the picture, as cameras do.
+        mean = total.mean((1, 2, 3)) * 0.2
+        follow = (0.42 / mean.clamp(min=0.02)) ** camera.adapt
         radius = (xs * xs)[None, :] + (ys * ys)[:, None]
         shine = 1 - camera.vignette[:, None, None] * 0.5 * radius
         rows = (6.2832 * camera.bands[:, None] * ys + camera.beat[:, None]).sin()
-        shine = shine * ((1 + camera.flicker[:, None] * rows) * camera.gain[:, None]).unsqueeze(2)
+        shine = shine * ((1 + camera.flicker[:, None] * rows) 
+                         * (camera.gain * follow)[:, None]).unsqueeze(2)
         colour = total.mul_(0.2).mul_(shine.unsqueeze(1))
         colour.mul_(camera.white[:, :, None, None]).clamp_(min=1e-6)
         # Bright light saturates softly.

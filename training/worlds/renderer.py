@@ -147,9 +147,9 @@ def render(seeds: Sequence[int], frames: int, height: int, width: int,
     fov = 2 * torch.stack([torch.atan(tall), torch.atan(wide)], -1)
 
     # Where the point that the optical axis meets goes until the next frame, in half pictures.
-    ahead = torch.linalg.solve_ex(poses, flow_to)[0]
     distance = torch.where(stage.outdoor, 8.0, stages.pick(stage.scene, 3, 3, 8, 8, 1.2))
-    seen = ahead[..., :3, 2] * distance.view(-1, 1, 1) + ahead[..., :3, 3]
+    seen = flow_to[..., :3, 2] * distance.view(-1, 1, 1) + flow_to[..., :3, 3] - poses[..., :3, 3]
+    seen = (poses[..., :3, :3] * seen.unsqueeze(-1)).sum(-2)
     flow = (seen[..., :2] / seen[..., 2:].clamp(min=0.1)
             / torch.stack([wide, tall], -1).unsqueeze(1)).flatten(0, 1)
 
@@ -179,6 +179,7 @@ def render(seeds: Sequence[int], frames: int, height: int, width: int,
                 pose=flat_pose[part], x=x, y=y,
                 shell_z=solids.centre[:, :, SHELL, 2].flatten()[part],
                 moving=solids.moving[sequence], outdoor=stage.outdoor[sequence],
+                void=stage.void[sequence],
                 haze_from=stage.haze_from[sequence], haze_to=stage.haze_to[sequence],
                 light=_rows(light, choose, frames))
 

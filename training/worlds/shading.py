@@ -97,7 +97,7 @@ class View:
         float32 [F], where the shell stands.
     moving : Tensor
         bool [F, OBJECTS + 1].
-    outdoor, haze_from, haze_to : Tensor
+    outdoor, void, haze_from, haze_to : Tensor
         [F], of the stage.
     light : Light
         [F] or [F, 3].
@@ -114,6 +114,7 @@ class View:
     shell_z: Tensor
     moving: Tensor
     outdoor: Tensor
+    void: Tensor
     haze_from: Tensor
     haze_to: Tensor
     light: Light
@@ -232,7 +233,7 @@ def shade(view: View, depth: Tensor, number: Tensor) -> tuple[Tensor, Tensor, Te
     facing = (facing / length).abs_().clamp_(min=0.02)
     pixel = (view.x[:, 1] - view.x[:, 0])
     footprint = depth * per_frame(pixel) / facing ** 0.8
-    blur = torch.log2(footprint * tiles * textures.SIDE) + 0.2
+    blur = torch.log2(footprint * tiles * textures.SIDE) - 0.1
 
     volume = textures.bank(depth.device)
     pattern = _lookup(volume, tile_u, tile_v, looks['pattern'], blur)
@@ -260,7 +261,7 @@ def shade(view: View, depth: Tensor, number: Tensor) -> tuple[Tensor, Tensor, Te
 
     haze = ((depth * length - per_frame(view.haze_from))
             / per_frame(view.haze_to - view.haze_from))
-    sky = inside & per_frame(view.outdoor) & (face != _FLOOR)
+    sky = inside & ((per_frame(view.outdoor) & (face != _FLOOR)) | per_frame(view.void))
     # Clouds are a ceiling: haze takes them towards the horizon.
     high = inside & per_frame(view.outdoor) & (face == _CEILING)
     haze = torch.where(high, (depth * length - 200) / 700, torch.where(sky, 1.0, haze))

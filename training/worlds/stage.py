@@ -71,6 +71,8 @@ class Stage:
         Of the path of an orbit.
     table_height : Tensor
         Height of the table top (scenes of that kind).
+    void : Tensor
+        bool, the table stands before a background of one colour, like a photographed model.
 
     """
 
@@ -94,6 +96,7 @@ class Stage:
     free_z: Tensor
     radius: Tensor
     table_height: Tensor
+    void: Tensor
 
 
 def stage_of(draws: Draws) -> Stage:
@@ -119,7 +122,8 @@ def stage_of(draws: Draws) -> Stage:
     outdoor = (scene == STREET) | (scene == OPEN)
     canyon = (scene == STREET) | (scene == CORRIDOR)
 
-    open_radius = draws.log_uniform('size_a', 1.5, 6.0)
+    open_radius = draws.log_uniform('size_a', 1.5, 6.0) * torch.where(motion == DRIVING, 2.0, 1.0)
+    void = (scene == TABLE) & draws.chance('look', 0.18)
     half_x = pick(scene, draws.log_uniform('size_a', 1.6, 5.0), uniform('size_a', 0.9, 1.9),
                   uniform('size_a', 4.0, 9.0), open_radius, uniform('size_a', 2.3, 5.0))
     half_z = pick(scene, draws.log_uniform('size_b', 1.6, 5.0), half_x, half_x, half_x,
@@ -158,4 +162,4 @@ def stage_of(draws: Draws) -> Stage:
         canyon=canyon, drone=drone, period=constant(_PERIOD), haze_from=constant(_HAZE_FROM),
         haze_to=constant(_HAZE_TO), strip=strip, centre_x=centre_x, centre_z=centre_z,
         camera_height=camera_height, free_x=free_x, free_y=free_y, free_z=free_z, radius=radius,
-        table_height=table_height)
+        table_height=table_height, void=void)

@@ -52,7 +52,7 @@ def _sines(unit: Tensor, rate: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
 def _speed(draws: Draws, stage: Stage) -> Tensor:
     """Return the typical way a frame, in units: [B]."""
     low = pick(stage.scene, 0.006, 0.012, 0.03, 0.02, 0.004)
-    high = pick(stage.scene, 0.10, 0.18, 0.35, 0.25, 0.055)
+    high = pick(stage.scene, 0.10, 0.18, 0.5, 0.3, 0.055)
     fast = torch.where(stage.motion == DRIVING, 1.8, 1.0)
     return fast * low * torch.exp(torch.log(high / low) * draws.unit('speed'))
 
@@ -120,7 +120,7 @@ def camera_path(draws: Draws, stage: Stage, frames: Tensor) -> Tensor:
     loop_x, loop_z = 0.95 * stage.free_x, 0.95 * stage.free_z
     loop_x = torch.minimum(loop_x, 1.5 * loop_z)
     loop_z = torch.minimum(loop_z, 1.5 * loop_x)
-    turn = torch.clamp(speed / ((loop_x + loop_z) / 2), max=0.035)
+    turn = torch.clamp(speed / ((loop_x + loop_z) / 2), max=0.045)
     theta = col(6.2832 * draws.unit('theta')) + col(side * turn) * way
     ring_x = col(stage.centre_x) + col(loop_x) * theta.sin()
     ring_z = col(stage.centre_z) + col(loop_z) * theta.cos()
@@ -170,6 +170,7 @@ def camera_path(draws: Draws, stage: Stage, frames: Tensor) -> Tensor:
     hand = pick_motion(motion, 1.0, 0.35, 0.3, 0.3, 0.0, 0.15)
     jolt = torch.where(motion == REST, 0.0004 * draws.unit('rest_jitter'),
                        hand * 0.22 * draws.unit('shake') * torch.clamp(speed, max=0.06))
+    jolt = torch.where(motion == ROTATION, 0.025 * draws.unit('shake') ** 2, jolt)
     twist = torch.where(motion == REST, 0.02 * draws.unit('rest_jitter'),
                         hand * 0.7 * draws.unit('shake_turn')) * _DEGREE
     beat = torch.full_like(speed, 0.45)
@@ -222,15 +223,15 @@ def _gaze(draws: Draws, stage: Stage, unit: Tensor, time: Tensor, tau: Tensor,
     level = draws.uniform('pitch', -14.0, 8.0)
     level = torch.where(along, 0.4 * level, level)
     level = torch.where(stage.drone & stage.outdoor, -8 - 32 * draws.unit('pitch'), level)
-    nod = draws.uniform('pitch_swing', 0.5, 16.0) * pick_motion(motion, 1, 0.2, 0.7, 1, 0, 1)
+    nod = draws.uniform('pitch_swing', 0.5, 16.0) * pick_motion(motion, 1, 0.2, 0.7, 1, 0, 1.7)
     nod_pace = torch.minimum(draws.log_uniform('pitch_rate', 0.03, 1.2), 0.12 * nod)
     nods, _ = _sines(draws.table(3, 9), nod_pace / (nod + 1e-3), clock)
     pitch = _DEGREE * (col(level) + col(nod) * nods)
 
     tilt = torch.where(draws.chance('roll', 0.12) & ((motion == HANDHELD) | (motion == DRONE)),
                        28.0, 7.0)
-    tilt = tilt * draws.unit('roll_swing') * pick_motion(motion, 1, 0.15, 0.8, 0.6, 0.5, 0.8)
+    tilt = tilt * draws.unit('roll_swing') * pick_motion(motion, 1, 0.15, 0.8, 0.6, 0.5, 3.0)
     lean, _ = _sines(draws.table(4, 9), torch.minimum(
-        nod_pace / (tilt + 1e-3), torch.full_like(tilt, 0.1)), clock)
+        nod_pace / (tilt + 1e-3), torch.full_like(tilt, 0.12)), clock)
     roll = _DEGREE * torch.where(col(rest), col(tilt), col(tilt) * lean)
     return yaw, pitch, roll
