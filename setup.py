@@ -68,7 +68,8 @@ setup(
     license='Apache-2.0',
     python_requires='>=3.10',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
-    package_data={NAME: ['py.typed']},
+    package_data={NAME: ['py.typed', 'weights/*.json', 'weights/*.md', 'weights/*.safetensors',
+                         'weights/*.sha256']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (SHARE, ['package.xml']),

@@ -20,8 +20,10 @@ import zipfile
 from lingbot_ros.config import NetworkConfig
 from lingbot_ros.errors import CheckpointError
 from lingbot_ros.model.device import resolve_device, resolve_dtype
-from lingbot_ros.model.network import Network, TINY
+from lingbot_ros.model.embedded import embedded_file
+from lingbot_ros.model.network import EMBEDDED, Network, TINY
 from lingbot_ros.model.random_weights import fill_random
+from lingbot_ros.model.recommended import METADATA_KEY, parse_recommended, recommend
 from lingbot_ros.model.sizes import infer_config, Shapes
 from safetensors import safe_open, SafetensorError
 import torch
@@ -99,10 +101,12 @@ def _pop_all(tensors: dict[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
         yield name, tensors.pop(name)
 
 
-def _safetensors_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+def _safetensors_header(path: Path) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+    """Shapes by tensor name, and the metadata."""
     try:
         with safe_open(path, framework='pt') as file:
-            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}
+            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}
+            return shapes, file.metadata() or {}
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f'{path} is not a readable safetensors file: {error}. '
                               'Download it again and compare its SHA-256') from error
@@ -136,7 +140,14 @@ def _place(network: Network, tensors: Iterator[tuple[str, Tensor]], device: torc
             leaf, nn.Parameter(value, requires_grad=False))
 
 
-def load_network(checkpoint: str | Path, device: str | torch.device = 'auto',
+def _config_of(shapes: Shapes) -> NetworkConfig:
+    # Six blocks: which ones are tapped does not show in the shapes.
+    with torch.device('meta'):
+        known = {name: tuple(p.shape) for name, p in Network(EMBEDDED).named_parameters()}
+    return EMBEDDED if shapes == known else infer_config(shapes)
+
+
+def load_network(checkpoint: str | Path = 'embedded', device: str | torch.device = 'auto',
                  dtype: str | torch.dtype = 'auto',
                  config: NetworkConfig | None = None) -> Network:
     """
@@ -145,8 +156,9 @@ def load_network(checkpoint: str | Path, device: str | torch.device = 'auto',
     Parameters
     ----------
     checkpoint : str or Path
-        A `.pt` file (a dict of tensors, plain or under "model"), a `.safetensors` file, or
-        'random': a small network whose weights are drawn and whose poses mean nothing.
+        'embedded': the weights that come with the package, a small network; a `.pt` file (a dict
+        of tensors, plain or under "model") or a `.safetensors` file; or 'random': a small
+        network whose weights are drawn and whose poses mean nothing.
     device, dtype : str, torch.device, torch.dtype
         See `resolve_device` and `resolve_dtype`. Encoder and aggregator compute in dtype,
         the heads always in float32.
@@ -156,12 +168,12 @@ def load_network(checkpoint: str | Path, device: str | torch.device = 'auto',
     Returns
     -------
     Network
-        In evaluation mode, without gradients.
+        In evaluation mode, without gradients; `recommended_stream` says how to run it.
 
     Raises
     ------
     CheckpointError
-        If the file is missing, unreadable, or does not fit; says which tensors.
+        If the file is missing, unreadable, damaged, or does not fit; says which tensors.
     ConfigError
         If device or dtype is unknown or absent.
 
@@ -171,6 +183,11 @@ def load_network(checkpoint: str | Path, device: str | torch.device = 'auto',
     if str(checkpoint) == 'random':
         logger.warning('random weights: poses mean nothing')
         return _random_network(config or TINY, place, number)
+    if str(checkpoint) == 'embedded':
+        logger.info('embedded weights: a small network, good for a first try and for machines '
+                    'without a GPU; the released weights are far larger, see docs/checkpoints.md')
+        with embedded_file() as path:
+            return _load_file(path, place, number, config)
     path = Path(checkpoint)
     try:
         path = path.expanduser()
@@ -179,11 +196,18 @@ def load_network(checkpoint: str | Path, device: str | torch.device = 'auto',
         found = False
     if not found:
         raise CheckpointError(f'no checkpoint at {str(checkpoint)!r} (looked at '
-                              f"{path.absolute()}); set checkpoint to a .pt or .safetensors file, "
-                              "or to 'random' for a network whose poses mean nothing")
+                              f"{path.absolute()}); set checkpoint to 'embedded', to a .pt or "
+                              ".safetensors file, or to 'random' for a network whose poses mean "
+                              'nothing')
+    return _load_file(path, place, number, config)
+
+
+def _load_file(path: Path, device: torch.device, dtype: torch.dtype,
+               config: NetworkConfig | None) -> Network:
     source: Callable[[], Iterator[tuple[str, Tensor]]]
+    metadata: dict[str, str] = {}
     if path.suffix == '.safetensors':
-        shapes = _safetensors_shapes(path)
+        shapes, metadata = _safetensors_header(path)
         names = list(shapes)
         source = lambda: _stream_safetensors(path, names)  # noqa: E731
     else:
@@ -195,9 +219,11 @@ def load_network(checkpoint: str | Path, device: str | torch.device = 'auto',
         logger.info('%s: ignoring %d tensors of %s*', path, len(ignored), IGNORED_PREFIX)
         shapes = {name: shape for name, shape in shapes.items() if name not in set(ignored)}
     with torch.device('meta'):
-        network = Network(config or infer_config(shapes))
+        network = Network(config or _config_of(shapes))
     _check(path, shapes, network)
-    _place(network, source(), place, number)
+    if METADATA_KEY in metadata:
+        recommend(network, parse_recommended(metadata[METADATA_KEY], str(path)))
+    _place(network, source(), device, dtype)
     return network.eval().requires_grad_(False)
 
 

@@ -20,10 +20,12 @@ from lingbot_ros.attention.backend import choose_backend, make_backend
 from lingbot_ros.config import require, require_at_least, StreamConfig
 from lingbot_ros.errors import ShapeError
 from lingbot_ros.model.network import Network
+from lingbot_ros.model.recommended import recommended_stream
 from lingbot_ros.records import PoseEstimate
 from lingbot_ros.streaming.cached_stream import CachedStream, stream_sizes
+from lingbot_ros.streaming.pose_stream import PoseStream
 from lingbot_ros.streaming.preprocess import network_input
-from lingbot_ros.streaming.segments import Pushed, SegmentedStream
+from lingbot_ros.streaming.pushed import Pushed
 from lingbot_ros.streaming.snapshot import Snapshot
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +45,8 @@ class StreamSession:
     ----------
     network : Network
         From `load_network`.
-    config : StreamConfig
-        Settings.
+    config : StreamConfig, optional
+        Settings; those the weights were trained for by default.
     backend : str
         'auto', 'sdpa', 'flashinfer', 'flashinfer_fa2' or 'flashinfer_fa3'.
 
@@ -59,7 +61,7 @@ class StreamSession:
 
     def __init__(self, network: Network, config: StreamConfig | None = None,
                  backend: str = 'auto') -> None:
-        config = StreamConfig() if config is None else config
+        config = recommended_stream(network) if config is None else config
         patch = network.config.patch_px
         require(config.image_size % patch == 0,
                 f'image_size must be a multiple of the patch side ({patch}), '
@@ -77,7 +79,7 @@ class StreamSession:
                                      network.dtype, network.device).name
         self._window = config.window
         self._stream: CachedStream | None = None
-        self._track: SegmentedStream | None = None
+        self._track: PoseStream | None = None
         self._gathered: list[tuple[Tensor, int]] = []
         self._first_frames = 1 if config.anchors.policy == 'motion' else config.anchor_frames
         self._size: tuple[int, int] | None = None
@@ -115,18 +117,19 @@ class StreamSession:
     def snapshot(self) -> Snapshot:
         """Return counters and gauges of this moment; safe from any thread."""
         stream, track = self._stream, self._track
-        table = stream.caches.table if stream else None
+        segments = track.segments if track else None
         return Snapshot(
-            frames=self._frames, segment=track.segment if track else 0,
+            frames=self._frames, segment=segments.number if segments else 0,
             keyframes=stream.kept if stream else 0,
-            keyframes_total=track.keyframes if track else 0,
-            initialising=track.initialising if track else bool(self._gathered),
+            keyframes_total=segments.keyframes if segments else 0,
+            initialising=segments.initialising if segments else bool(self._gathered),
             tracking=track.tracking if track else None, window=self._window,
             pages_used=stream.caches.pages_used if stream else 0,
-            pages_total=table.pages if table else 0,
-            cache_bytes=stream.nbytes if stream else 0, scale=track.scale if track else 1.0,
-            joins=track.joins if track else 0, bad_joins=track.bad_joins if track else 0,
-            last_join=track.last_join if track else None, resets=self._resets,
+            pages_total=stream.caches.table.pages if stream else 0,
+            cache_bytes=stream.nbytes if stream else 0,
+            scale=segments.scale if segments else 1.0, joins=segments.joins if segments else 0,
+            bad_joins=segments.bad_joins if segments else 0,
+            last_join=segments.last_join if segments else None, resets=self._resets,
             last_reset_reason=self._reset_reason,
             stage_seconds=stream.times.seconds if stream else {})
 
@@ -226,7 +229,7 @@ class StreamSession:
         try:
             pixels = torch.stack([pixels for pixels, _ in gathered])
             stream = self._stream_for((pixels.shape[2], pixels.shape[3]))
-            track = SegmentedStream(stream, self.config)
+            track = PoseStream(stream, self.config)
             estimates = track.begin([
                 Pushed(patches, image, stamp_ns, index) for index, (patches, (image, stamp_ns))
                 in enumerate(zip(stream.encode(pixels), gathered, strict=True))])
@@ -315,7 +318,7 @@ class StreamSession:
             for patches, (pixels, stamp_ns) in zip(encoded, chunk, strict=True):
                 yield self._step(self._track, patches, pixels, stamp_ns)
 
-    def _step(self, track: SegmentedStream, patches: Tensor, pixels: Tensor,
+    def _step(self, track: PoseStream, patches: Tensor, pixels: Tensor,
               stamp_ns: int) -> PoseEstimate:
         estimate = track.step(Pushed(patches, pixels, stamp_ns, self._frames))
         self._frames += 1

@@ -14,6 +14,7 @@ import sys
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+WEIGHTS = Path('lingbot_ros', 'weights')
 MARKER = 'share/ament_index/resource_index/packages/lingbot_ros'
 
 
@@ -23,6 +24,11 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp('workspace') / 'src' / 'lingbot_ros'
     unwanted = shutil.ignore_patterns('.*', '__pycache__', '*.egg-info', 'build', 'data')
     shutil.copytree(ROOT, copy, ignore=unwanted)
+    weights = copy / WEIGHTS
+    weights.mkdir(exist_ok=True)
+    for name in ('embedded.safetensors', 'embedded.sha256', 'README.md', 'figures.json'):
+        if not (weights / name).exists():
+            (weights / name).write_text(f'in place of {name}')
     return copy
 
 
@@ -48,6 +54,14 @@ def check_layout(prefix: Path) -> None:
         assert script.read_text().splitlines()[0] == '#!/usr/bin/env python3'
 
 
+def check_weights(checkout: Path, packages: Path) -> None:
+    """Check that the embedded weights lie beside the modules, with their card and hash."""
+    files = sorted((checkout / WEIGHTS).iterdir())
+    assert len(files) >= 4
+    for path in files:
+        assert (packages / WEIGHTS / path.name).read_bytes() == path.read_bytes(), path.name
+
+
 def test_there_is_something_to_install() -> None:
     assert (ROOT / 'launch' / 'stream.launch.py').is_file()
     assert (ROOT / 'config' / 'stream.yaml').is_file()
@@ -64,6 +78,7 @@ def test_pip_install(checkout: Path, tmp_path: Path) -> None:
     packages = next((prefix / 'lib').glob('python3*/site-packages'))
     modules = {path.relative_to(ROOT) for path in (ROOT / 'lingbot_ros').rglob('*.py')}
     assert modules <= {path.relative_to(packages) for path in packages.rglob('*.py')}
+    check_weights(checkout, packages)
     assert (prefix / 'bin' / 'stream_node').is_file()
     # The installed copy answers, from a folder where the checkout cannot be imported.
     environment = {**os.environ, 'PYTHONPATH': str(packages)}
@@ -92,6 +107,7 @@ def test_colcon_build(checkout: Path) -> None:
                 workspace)
     file, prefixes = shown.split()[-2:]
     assert Path(file).is_relative_to(prefix)
+    check_weights(checkout, Path(file).parents[1])
     assert str(prefix) in prefixes.split(':')
     pytest.importorskip('ament_index_python')
     probe = ('from ament_index_python.packages import get_package_share_directory as share; '
