@@ -14,8 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+
 from training.worlds.draws import Tensor
-from training.worlds.layout import BOXES, CYLINDERS, OBJECTS, SHELL, Solids
+from training.worlds.layout import SHELL, Solids
+from training.worlds.placing import BOXES, CYLINDERS, OBJECTS
 
 _NEAR = 1e-3
 _NONE = float('inf')

@@ -13,9 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+
 from training.worlds import textures
 from training.worlds.draws import Draws, Tensor
-from training.worlds.layout import BOXES, CYLINDERS, OBJECTS, Solids
+from training.worlds.layout import Solids
+from training.worlds.placing import BOXES, CYLINDERS, OBJECTS
 from training.worlds.stage import Stage
 
 _TABLE = 20

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 from torch.nn import functional
+
 from training.worlds.draws import Draws, Tensor
 from training.worlds.stage import Stage
 
@@ -79,8 +80,9 @@ def camera_of(draws: Draws, stage: Stage, frames: Tensor, clean: bool) -> Camera
     grey = draws.chance('grey', 0.15)
     if clean:
         even = torch.ones(draws.count, len(frames), device=draws.device)
-        return Camera(gain=even, adapt=0 * ones, flicker=0 * ones, bands=ones, beat=0 * even, vignette=0 * ones,
-                      noise=0 * ones, defocus=0 * ones, shutter=0 * ones, gamma=ones,
+        return Camera(gain=even, adapt=0 * ones, flicker=0 * ones, bands=ones, beat=0 * even,
+                      vignette=0 * ones, noise=0 * ones, defocus=0 * ones, shutter=0 * ones,
+                      gamma=ones,
                       black=0 * ones, white=torch.ones(draws.count, 3, device=draws.device),
                       grey=grey)
 
@@ -97,11 +99,12 @@ def camera_of(draws: Draws, stage: Stage, frames: Tensor, clean: bool) -> Camera
     white = torch.stack([draws.uniform('white_a', 0.9, 1.1), ones,
                          draws.uniform('white_b', 0.9, 1.1)], -1)
     return Camera(
-        gain=gain, adapt=0.5 + 0.45 * draws.unit('adapt'), flicker=sometimes('flicker', 0.25, 0.12),
+        gain=gain, adapt=0.5 + 0.45 * draws.unit('adapt'),
+        flicker=sometimes('flicker', 0.25, 0.12),
         bands=draws.uniform('flicker_rows', 0.0, 2.5), beat=beat,
         vignette=sometimes('vignette', 0.6, 0.45),
         noise=draws.log_uniform('noise', 0.002, 0.03),
-        defocus=0.2 + sometimes('defocus', 0.4, 1.1), shutter=sometimes('shutter', 0.6, 0.6),
+        defocus=0.35 + sometimes('defocus', 0.4, 1.1), shutter=sometimes('shutter', 0.6, 0.6),
         gamma=draws.uniform('gamma', 0.75, 1.25), black=sometimes('black', 0.3, 0.08),
         white=white, grey=grey)
 
@@ -167,7 +170,7 @@ def expose(colour: Tensor, camera: Camera, flow: Tensor, keys: Tensor, clean: bo
         radius = (xs * xs)[None, :] + (ys * ys)[:, None]
         shine = 1 - camera.vignette[:, None, None] * 0.5 * radius
         rows = (6.2832 * camera.bands[:, None] * ys + camera.beat[:, None]).sin()
-        shine = shine * ((1 + camera.flicker[:, None] * rows) 
+        shine = shine * ((1 + camera.flicker[:, None] * rows)
                          * (camera.gain * follow)[:, None]).unsqueeze(2)
         colour = total.mul_(0.2).mul_(shine.unsqueeze(1))
         colour.mul_(camera.white[:, :, None, None]).clamp_(min=1e-6)

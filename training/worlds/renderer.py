@@ -10,6 +10,7 @@ import math
 from typing import TypeVar
 
 import torch
+
 from training.worlds import stage as stages
 from training.worlds.casting import first_hit, rays_of, Spaces, spaces_of
 from training.worlds.draws import Draws, Tensor

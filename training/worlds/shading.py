@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import torch
 from torch.nn import functional
+
 from training.worlds import textures
 from training.worlds.casting import lit, Rays, Spaces
 from training.worlds.draws import Draws, Tensor
-from training.worlds.layout import BOXES, CYLINDERS, OBJECTS
-from training.worlds.materials import FACES, MATERIALS, NAMES
+from training.worlds.materials import NAMES
+from training.worlds.placing import BOXES, CYLINDERS, OBJECTS
 from training.worlds.stage import CORRIDOR, Stage
 
 _SUN_AWAY = 3000.0
@@ -279,6 +280,3 @@ def shade(view: View, depth: Tensor, number: Tensor) -> tuple[Tensor, Tensor, Te
         air = per_frame(view.light.haze[:, channel])
         torch.lerp(albedo.mul_(light), air.expand(shape), haze, out=colour[:, channel])
     return colour, depth.masked_fill(hidden, 0), of_slot(view.moving)
-
-
-__all__ = ['FACES', 'Light', 'light_of', 'MATERIALS', 'shade', 'View']

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+
 from training.worlds.draws import Draws, Tensor
 
 SCENES = ('room', 'corridor', 'street', 'open', 'table')

@@ -112,7 +112,7 @@ def _planks(rng: np.random.Generator) -> Array:
 
 
 def _windows(rng: np.random.Generator) -> Array:
-    """A front of a house: windows with frames and bars, some lit, in a plastered wall."""
+    """Draw the front of a house: windows with frames and bars in a plastered wall."""
     u, v = _grid()
     columns, rows = int(3 + 3 * rng.random()), int(2 + 3 * rng.random())
     column, row = np.floor(u * columns).astype(int), np.floor(v * rows).astype(int)
@@ -158,7 +158,8 @@ def _art(rng: np.random.Generator) -> Array:
     """Discs, rings, bars and boxes over each other."""
     canvas = np.full((_FINE, _FINE), rng.random())
     for _ in range(28):
-        x, y, size, shade = rng.random(), rng.random(), 0.03 + 0.2 * rng.random() ** 2, rng.random()
+        x, y = rng.random(), rng.random()
+        size, shade = 0.03 + 0.2 * rng.random() ** 2, rng.random()
         turn, kind, flat = rng.random() * np.pi, rng.random(), 0.1 + rng.random()
         reach = int(1.55 * size * _FINE) + 12
         offsets = np.arange(-reach, reach + 1)
@@ -208,7 +209,7 @@ def _specks(rng: np.random.Generator) -> Array:
 
 
 def _marks(rng: np.random.Generator) -> Array:
-    """A nearly plain ground with scratches and stains."""
+    """Draw a nearly plain ground with scratches and stains."""
     value = 0.3 * _fractal(rng, 4, 0.6)
     u, v = _grid()
     for _ in range(18):
@@ -232,7 +233,8 @@ COUNT = sum(count for _, _, count in _KINDS)
 
 def indices(*names: str) -> tuple[int, ...]:
     """Return the places in the bank of all textures of some kinds."""
-    found, place = [], 0
+    found: list[int] = []
+    place = 0
     for name, _, count in _KINDS:
         if name in names:
             found += range(place, place + count)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 
 import torch
+
 from training.worlds.draws import Draws, Tensor
 from training.worlds.stage import (
     DRIVING,
