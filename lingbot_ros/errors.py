@@ -54,3 +54,7 @@ class SourceError(LingbotError):
 
 class EvaluationError(LingbotError, ValueError):
     """Trajectories cannot be compared: broken, too few poses, no common stamps, or no evo."""
+
+
+class StateError(LingbotError):
+    """A saved session is missing, damaged, of another version, or of another model."""

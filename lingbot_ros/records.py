@@ -107,6 +107,9 @@ class PoseEstimate:
     segment : int
         Which cache the pose comes from, counted from 0 since the last reset; see
         `StreamConfig.segments`.
+    tracking : Tracking or None
+        How far the pose is believed; None where the stream does not judge its poses. The pose of
+        a lost frame is the last one that was believed.
     covariance : ndarray of float64, shape [6, 6], or None
         Of the pose's error: translation x y z in scene units, then rotation x y z in radians,
         both in world axes; None where the stream does not judge its poses.
@@ -124,4 +127,5 @@ class PoseEstimate:
     depth: torch.Tensor | None = None
     depth_confidence: torch.Tensor | None = None
     segment: int = 0
+    tracking: Tracking | None = None
     covariance: NDArray[np.float64] | None = None

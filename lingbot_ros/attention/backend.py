@@ -10,6 +10,7 @@ says why.
 from __future__ import annotations
 
 import importlib.util
+import logging
 from typing import Protocol
 
 from lingbot_ros.attention import flashinfer
@@ -18,6 +19,8 @@ from lingbot_ros.attention.sdpa import SdpaBackend
 from lingbot_ros.cache.spec import VisiblePages
 from lingbot_ros.errors import BackendError
 import torch
+
+logger = logging.getLogger(__name__)
 
 BACKENDS = ('auto', 'sdpa', 'flashinfer', 'flashinfer_fa2', 'flashinfer_fa3')
 
@@ -121,6 +124,41 @@ def make_backend(name: str, heads: int, head_dim: int, page_size: int, dtype: to
         return SdpaBackend(heads, head_dim, page_size, dtype, device)
     kernel = name.removeprefix('flashinfer').removeprefix('_') or None
     return FlashInferBackend(heads, head_dim, page_size, dtype, device, kernel)
+
+
+def resolve_backend(name: str, heads: int, head_dim: int, dtype: torch.dtype,
+                    device: torch.device | str) -> tuple[str, str]:
+    """
+    Settle which back end will run, before there are pages; kernels are compiled if they must be.
+
+    Parameters
+    ----------
+    name : str
+        One of ``BACKENDS``.
+    heads, head_dim : int
+        Of the pools.
+    dtype : torch.dtype
+        Of queries and pools.
+    device : torch.device or str
+        Of queries and pools.
+
+    Returns
+    -------
+    name, reason : str
+        What runs, and why.
+
+    Raises
+    ------
+    BackendError
+        If the name is unknown, or the back end cannot serve here.
+
+    """
+    reason = 'chosen by name'
+    if name == 'auto':
+        name, reason = choose_backend(head_dim, dtype, device)
+        logger.info('attention back end %s: %s', name, reason)
+    # The page size does not matter to what can fail or take time here.
+    return make_backend(name, heads, head_dim, 1, dtype, device).name, reason
 
 
 def _indexed(device: torch.device) -> torch.device:

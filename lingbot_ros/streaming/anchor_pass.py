@@ -71,6 +71,8 @@ class AnchorPass:
     ----------
     poses : ndarray of float32, shape [frames, 9]
         Pose encodings in the world of the new segment; empty until done.
+    device_poses : Tensor of float32, shape [frames, 9]
+        The same on the network's device.
     depths, confidences : list of Tensor of float32, each of shape [H, W]
         One a frame; empty until done.
     advanced : int
@@ -87,6 +89,7 @@ class AnchorPass:
         self._backend = backend
         self.patches = patches
         self.poses: NDArray[np.float32] = np.empty((0, 9), np.float32)
+        self.device_poses = patches.new_empty(0, 9)
         self.depths: list[Tensor] = []
         self.confidences: list[Tensor] = []
         self.advanced = 0
@@ -138,5 +141,6 @@ class AnchorPass:
             if first + _DEPTHS < frames:
                 yield True
         caches.commit()
-        self.poses, self.depths, self.confidences = pose.cpu().numpy(), depths, confidences
+        self.poses, self.device_poses = pose.cpu().numpy(), pose
+        self.depths, self.confidences = depths, confidences
         yield False

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+import logging
+from typing import Any
 
 from lingbot_ros.attention.backend import make_backend
 from lingbot_ros.cache.spec import FrameKind, PageSpec
@@ -17,7 +19,7 @@ from lingbot_ros.config import StreamConfig
 from lingbot_ros.errors import CacheError
 from lingbot_ros.model.aggregator import FrameRole
 from lingbot_ros.model.network import Network
-from lingbot_ros.streaming.anchor_pass import AnchorPass, slices_of
+from lingbot_ros.streaming.anchor_pass import AnchorPass
 from lingbot_ros.streaming.caches import cache_sizes, Caches, CacheSizes
 from lingbot_ros.streaming.inference import inference
 from lingbot_ros.streaming.stage_times import StageTimes
@@ -25,6 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 import torch
 from torch import Tensor
+
+logger = logging.getLogger(__name__)
 
 #: Numbers about a frame, computed on the device: (pose encodings [frames, 9], depth and
 #: confidence [frames, H, W]) to a float32 vector, which travels with the pose.
@@ -129,6 +133,9 @@ class CachedStream:
         self.size = size
         self.times = StageTimes(network.device)
         main, aside = stream_sizes(network, config, size, window)
+        need = main.total_bytes + (aside.total_bytes if aside else 0)
+        logger.info('caches for %d x %d images: %.1f MB on %s', size[1], size[0], need / 1e6,
+                    network.device)
         self._frame_tokens = main.pages.tokens_per_frame
         self._backend = make_backend(backend, main.pages.heads, main.pages.head_dim,
                                      main.pages.page_size, network.dtype, network.device)
@@ -140,6 +147,11 @@ class CachedStream:
     def kept(self) -> int:
         """Frames kept in the segment."""
         return self.caches.table.kept
+
+    @property
+    def blocks(self) -> int:
+        """Aggregator blocks of the network."""
+        return self._network.config.blocks
 
     @property
     def nbytes(self) -> int:
@@ -231,12 +243,6 @@ class CachedStream:
         """Drop the open frames: the state is that before `run`."""
         self.caches.discard()
 
-    @property
-    def next_slices(self) -> int:
-        """Slices that the anchors of the next segment take."""
-        assert self._config.hands_over
-        return slices_of(self._network.config.blocks, self._config.most_anchors)
-
     def begin_next(self, patches: Tensor) -> AnchorPass:
         """
         Begin a segment aside: `advance` its pass, then `hand_over` to it.
@@ -281,3 +287,20 @@ class CachedStream:
         """Forget every frame; memory stays allocated."""
         self.caches.reset()
         self.next = None
+
+    def state(self) -> dict[str, Any]:
+        """Return all that `restore` needs; no frame may be open."""
+        anchors = self.next
+        return {'caches': self.caches.state(), 'next': None if anchors is None else [
+            anchors.patches, anchors.advanced]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
+        self.reset()
+        self.caches.restore(state['caches'])
+        if state['next'] is not None:
+            patches, advanced = state['next']
+            anchors = self.begin_next(patches)
+            # What the pass had done follows from its tokens.
+            for _ in range(advanced):
+                anchors.advance()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from lingbot_ros.attention.backend import AttentionBackend
 from lingbot_ros.cache.dense import DenseCache
@@ -206,6 +207,21 @@ class Caches:
         # Layer by layer, so that only one layer's pages exist a third time.
         self.fill(len(held.anchors), len(held.recent), other.table.kept,
                   (layer[rows] for layer in other.pages.layers), other.camera.contents)
+
+    def state(self) -> dict[str, Any]:
+        """Return all that `restore` needs; no frame may be open."""
+        held = self.table.held
+        rows = torch.tensor(held.pages, dtype=torch.int64, device=self._device)
+        return {'anchors': len(held.anchors), 'recent': len(held.recent),
+                'kept': self.table.kept, 'layers': [layer[rows] for layer in self.pages.layers],
+                'camera': self.camera.contents}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` of caches with the same sizes returned."""
+        if state['kept']:
+            self.fill(**state)
+        else:
+            self.reset()
 
     def fill(self, anchors: int, recent: int, kept: int, layers: Iterable[Tensor],
              camera: Tensor) -> None:

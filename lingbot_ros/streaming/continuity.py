@@ -49,7 +49,7 @@ class Continuity:
 
     def apply(self, pose: Pose) -> Pose:
         """
-        Pose to publish for the next frame.
+        Pose to publish for the next frame; `advance` when it is published.
 
         Parameters
         ----------
@@ -64,10 +64,13 @@ class Continuity:
         """
         if not self._left:
             return pose
-        self._left -= 1
-        part = self._left / FADE_FRAMES
+        part = (self._left - 1) / FADE_FRAMES
         return pose @ make_transform(
             matrix_from_rotation_vector(part * self._turn), part * self._shift)
+
+    def advance(self) -> None:
+        """Count a published frame."""
+        self._left = max(0, self._left - 1)
 
     def clear(self) -> None:
         """Correct nothing any more."""

@@ -32,11 +32,14 @@ class KeyView:
         Patch tokens from the encoder.
     sight : Sight
         Its pose and depth in the published world and unit.
+    contrast : Tensor of float32, shape [h, w], or None
+        `local_contrast` of its image, where poses are judged.
 
     """
 
     patches: Tensor
     sight: Sight
+    contrast: Tensor | None
 
 
 class KeyframePolicy:

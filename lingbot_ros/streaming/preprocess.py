@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from PIL import Image
 import torch
 
+AnyImage = NDArray[np.uint8] | torch.Tensor
+
 # Taller images than this many squares are refused: a column of pixels would be resized to
 # gigabytes before the crop.
 MOST_ROWS = 8
@@ -141,7 +143,7 @@ def preprocess(image: NDArray[np.uint8], image_size: int, patch_px: int) -> torc
     return torch.from_numpy(np.ascontiguousarray(cropped.transpose(2, 0, 1)))
 
 
-def network_input(image: NDArray[np.uint8] | torch.Tensor, image_size: int, patch_px: int,
+def network_input(image: AnyImage, image_size: int, patch_px: int,
                   device: torch.device) -> torch.Tensor:
     """
     Turn whatever a session takes into network input.
@@ -182,3 +184,47 @@ def network_input(image: NDArray[np.uint8] | torch.Tensor, image_size: int, patc
         raise ShapeError(f'expected height and width in multiples of {patch_px}, got {shape[1]} '
                          f'x {shape[2]}; resize it, or push a uint8 array')
     return image.to(device, torch.float32)
+
+
+class Intake:
+    """
+    Takes the images of one stream, which are of one size.
+
+    Parameters
+    ----------
+    image_size, patch_px : int
+        See `network_input`.
+    device : torch.device
+        Where the results live.
+
+    Attributes
+    ----------
+    size : tuple of int or None
+        Height and width of the network input; None before the first image, and to allow another.
+
+    """
+
+    def __init__(self, image_size: int, patch_px: int, device: torch.device) -> None:
+        self._settings = (image_size, patch_px, device)
+        self.size: tuple[int, int] | None = None
+
+    def accept(self, image: AnyImage) -> torch.Tensor:
+        """
+        Turn an image into network input; see `network_input`.
+
+        Raises
+        ------
+        ShapeError
+            If shape or dtype are wrong, or the size is another one than before.
+        ImageError
+            If a camera image is empty, too wide or too tall.
+
+        """
+        pixels = network_input(image, *self._settings)
+        size = (pixels.shape[1], pixels.shape[2])
+        if self.size is not None and size != self.size:
+            raise ShapeError(f'expected frames of {self.size[0]} x {self.size[1]} (height x '
+                             f'width after resizing) in this stream, got {size[0]} x {size[1]}; '
+                             'call reset() to begin a new one')
+        self.size = size
+        return pixels

@@ -1,121 +1,127 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-A stream over successive segments: frames in, estimates in one world out.
+Segments that follow each other, and what is remembered from one to the next.
 
 A segment is a run of frames on one cache. When its cache is nearly used up, its last keyframes go
-through the network again as anchors of the next segment, aside and in slices. The frame at which
-that is ready is answered by both segments; where they agree is a Sim(3), and the stream changes
-over. The first anchors, when they are chosen by motion, come about in the same way: until they are
-complete, a provisional segment answers.
+through the network again as anchors of the next segment, aside and in slices; where both agree is
+a Sim(3). The first anchors, when they are chosen by motion, come about in the same way: until they
+are complete, a provisional segment answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 import logging
+from typing import Any
 
-from lingbot_ros.cache.spec import FrameKind
 from lingbot_ros.config import require, StreamConfig
-from lingbot_ros.errors import NonFinitePoseError
-from lingbot_ros.geometry.pose_encoding import decode_intrinsics, decode_pose
 from lingbot_ros.geometry.similarity import Similarity
-from lingbot_ros.records import PoseEstimate, Tracking
+from lingbot_ros.streaming.anchor_pass import slices_of
 from lingbot_ros.streaming.anchors import AnchorChoice
-from lingbot_ros.streaming.cached_stream import CachedStream, Measure, RawOutput
-from lingbot_ros.streaming.continuity import Continuity
+from lingbot_ros.streaming.cached_stream import CachedStream, RawOutput
 from lingbot_ros.streaming.keyframes import KeyframePolicy, KeyView
-from lingbot_ros.streaming.motion import apparent_motion, MotionReference, thumbnail
-from lingbot_ros.streaming.rest import Rest
-from lingbot_ros.streaming.stitching import JoinReport, Pose, sampled, Sight
+from lingbot_ros.streaming.measures import FrameMeasures
+from lingbot_ros.streaming.photometric import local_contrast
+from lingbot_ros.streaming.published import Pose, Published
+from lingbot_ros.streaming.pushed import Pushed
+from lingbot_ros.streaming.stitching import JoinReport, restart_report, sampled, Sight
 from lingbot_ros.streaming.succession import Joined, Succession
-import torch
-from torch import Tensor
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, eq=False)
-class Pushed:
+def lead_frames(config: StreamConfig, blocks: int) -> int:
     """
-    A frame that has been encoded.
-
-    Attributes
-    ----------
-    patches : Tensor, shape [patches, width]
-        Patch tokens.
-    pixels : Tensor of float32, shape [3, H, W]
-        The network's input.
-    stamp_ns, index : int
-        Its stamp, and its number since the reset.
-
-    """
-
-    patches: Tensor
-    pixels: Tensor
-    stamp_ns: int
-    index: int
-
-
-class SegmentedStream:
-    """
-    Poses of one world from segments that follow each other.
+    Frames from the decision that a segment ends to its end.
 
     Parameters
     ----------
-    stream : CachedStream
-        Fresh.
+    config : StreamConfig
+        Says how many anchors follow.
+    blocks : int
+        Aggregator blocks of the network.
+
+    Returns
+    -------
+    int
+        Every slice, the fit and the change over take a frame, and each may be a keyframe.
+
+    """
+    return slices_of(blocks, config.most_anchors) + 2 if config.hands_over else 0
+
+
+def require_room(config: StreamConfig, blocks: int) -> None:
+    """
+    Raise ConfigError if a segment would be used up before the next one is ready.
+
+    Parameters
+    ----------
     config : StreamConfig
         Settings.
-
-    Attributes
-    ----------
-    stream : CachedStream
-        Caches and network.
-    segment : int
-        Segment in service.
-    initialising : bool
-        Whether the first anchors are incomplete and poses provisional.
-    keyframes : int
-        Frames kept since the reset, in all segments.
-    tracking : Tracking or None
-        Of the last frame; None where poses are not judged.
-    joins, bad_joins : int
-        Joins since the reset, and those not to be trusted.
-    last_join : JoinReport or None
-        The last one.
+    blocks : int
+        Aggregator blocks of the network.
 
     Raises
     ------
     ConfigError
-        If a segment is too short for its anchors and the frames during which the next ones are
-        prepared.
+        Saying how long a segment must be.
+
+    """
+    lead = lead_frames(config, blocks)
+    least = config.most_anchors + lead + 1
+    require(config.segments is None or config.kept_frames >= least,
+            f'segment_keyframes must be at least {least} for this network (anchors, and {lead} '
+            'frames that may come while the next segment is prepared), got '
+            f'{config.kept_frames}')
+
+
+class Segments:
+    """
+    The segment in service, the one that is prepared, and how they are counted.
+
+    Parameters
+    ----------
+    stream : CachedStream
+        Caches and network.
+    config : StreamConfig
+        Settings.
+    published : Published
+        Told when another segment serves.
+    measures : FrameMeasures
+        Told of each keyframe.
+
+    Attributes
+    ----------
+    policy : KeyframePolicy
+        Decides about frames after the anchors.
+    succession : Succession
+        The next segment.
+    number : int
+        Segment in service, from 0.
+    keyframes : int
+        Frames kept in all segments.
+    initialising : bool
+        Whether the first anchors are incomplete and poses provisional.
+    joins, bad_joins : int
+        Changes of segment, and those not to be trusted.
+    last_join : JoinReport or None
+        The last one.
 
     """
 
-    def __init__(self, stream: CachedStream, config: StreamConfig) -> None:
-        self.stream = stream
+    def __init__(self, stream: CachedStream, config: StreamConfig, published: Published,
+                 measures: FrameMeasures) -> None:
+        self._stream = stream
         self._config = config
-        self._lead = stream.next_slices + 2 if config.hands_over else 0
-        least = config.most_anchors + self._lead + 1
-        require(config.segments is None or config.kept_frames >= least,
-                f'segment_keyframes must be at least {least} for this network (anchors, and '
-                f'{self._lead} frames that may come while the next segment is prepared), got '
-                f'{config.kept_frames}')
-        self._policy = KeyframePolicy(config)
+        self._published = published
+        self._measures = measures
+        self._lead = lead_frames(config, stream.blocks)
         self._anchors = AnchorChoice(config)
-        self._continuity = Continuity()
-        self._rest = Rest()
-        self._succession = Succession(stream, config.most_anchors)
-        self._reference: MotionReference | None = None
-        self._world = Similarity.identity()
-        self._published: Pose | None = None
-        self._later = 0
-        self.segment = 0
-        self.initialising = False
+        self.policy = KeyframePolicy(config)
+        self.succession = Succession(stream, config.most_anchors)
+        self.number = 0
         self.keyframes = 0
-        self.tracking: Tracking | None = None
+        self.initialising = False
         self.joins = 0
         self.bad_joins = 0
         self.last_join: JoinReport | None = None
@@ -123,180 +129,132 @@ class SegmentedStream:
     @property
     def scale(self) -> float:
         """Unit of the segment in service in published units."""
-        return self._world.scale
+        return self._published.world.scale
 
-    def begin(self, frames: Sequence[Pushed]) -> list[PoseEstimate]:
-        """
-        Run the first frames, which are anchors.
+    @property
+    def full(self) -> bool:
+        """Whether the segment has no room, and another one will follow."""
+        return (self._config.segments is not None
+                and self._stream.kept >= self._config.kept_frames)
 
-        Parameters
-        ----------
-        frames : sequence of Pushed
-            All anchors, or the first frame where anchors are chosen by motion.
-
-        Returns
-        -------
-        list of PoseEstimate
-            One a frame.
-
-        Raises
-        ------
-        NonFinitePoseError
-            If a pose is none; the frames are dropped.
-
-        """
-        raw = self.stream.run(torch.stack([frame.patches for frame in frames]), 'anchor')
-        try:
-            poses = [decode_pose(encoding) for encoding in raw.pose_encoding]
-        except NonFinitePoseError:
-            self.stream.discard()
-            raise
-        self.stream.commit()
-        self.initialising = (self._config.anchors.policy == 'motion'
-                             and self._config.anchor_frames > len(frames))
+    def start_anchors(self, frames: int) -> None:
+        """Count the anchors that the segment begins with; more may have to be chosen by motion."""
+        config = self._config
+        by_motion = config.anchors.policy == 'motion' or (frames == 1 and config.hands_over)
+        self.initialising = by_motion and config.anchor_frames > frames
         self._anchors.start()
-        for row, frame in enumerate(frames):
-            self._remember(frame, raw, row, poses[row])
-        self._rest.start(thumbnail(frames[-1].pixels))
-        self._published = poses[-1]
-        return [self._estimate(frame, raw, row, poses[row], 'anchor')
-                for row, frame in enumerate(frames)]
 
-    def step(self, frame: Pushed) -> PoseEstimate:
+    def worth_keeping(self, motion: float, stamp_ns: int) -> bool:
+        """Decide about a transient from its motion since the last keyframe."""
+        if self.initialising:
+            return self.succession.idle and self._anchors.offer(motion, stamp_ns)
+        return self.policy.after(motion, self._stream.kept)
+
+    def remember(self, frame: Pushed, raw: RawOutput, row: int, steady: Pose) -> None:
         """
-        Run one frame after the anchors.
+        Count a keyframe, and keep what later frames and the next segment need of it.
 
         Parameters
         ----------
         frame : Pushed
-            The next one.
-
-        Returns
-        -------
-        PoseEstimate
-
-        Raises
-        ------
-        NonFinitePoseError
-            If its pose is none; the frame is dropped as if never pushed.
-        CacheFullError
-            If it is to be kept, no room is left and no segment follows.
+            That was kept.
+        raw : RawOutput
+            Of the segment in service.
+        row : int
+            Of the frame in it.
+        steady : ndarray of float64, shape [4, 4]
+            Its pose in the published world.
 
         """
-        stream, config = self.stream, self._config
-        joined = self._succession.joined
-        full = config.segments is not None and stream.kept >= config.kept_frames
-        kind: FrameKind = 'transient'
-        if joined is None and not full and not self.initialising:
-            kind = self._policy.before(self._later)
-        measure = self._measure(frame) if config.measures_motion else None
-        raw = stream.run(frame.patches[None], kind, measure)
-        try:
-            pose = decode_pose(raw.pose_encoding[0])
-        except NonFinitePoseError:
-            stream.discard()
-            raise
-        resting, keep = False, kind == 'keyframe'
-        if measure is not None:
-            motion, apparent = raw.measures.tolist()
-            resting = self._rest.update(apparent, thumbnail(frame.pixels))
-            keep = keep or not (joined or resting) and self._worth_keeping(motion, frame)
-            if keep and kind == 'transient':
-                stream.promote()
-        steady = self._world.pose(pose)
-        published = self._publish(steady, resting)
-        stream.commit()
-        self._policy.count(keep)
-        self._later += 1
-        self._published = published
-        if keep:
-            self._remember(frame, raw, 0, steady)
-        estimate = self._estimate(frame, raw, 0, published, 'keyframe' if keep else 'transient')
-        if joined is not None:
-            self._hand_over(frame, joined, published)
-            return replace(estimate, is_keyframe=True)
-        if config.hands_over:
-            self._prepare_next(frame)
-        return estimate
-
-    def _measure(self, frame: Pushed) -> Measure:
-        reference, still = self._reference, self._rest.reference
-        assert reference is not None and still is not None
-
-        def measure(encodings: Tensor, _depth: Tensor, _confidence: Tensor) -> Tensor:
-            return torch.stack((reference.motion(encodings[0]),
-                                apparent_motion(thumbnail(frame.pixels), still)))
-
-        return measure
-
-    def _worth_keeping(self, motion: float, frame: Pushed) -> bool:
-        if self.initialising:
-            return self._succession.idle and self._anchors.offer(motion, frame.stamp_ns)
-        return self._policy.after(motion, self.stream.kept)
-
-    def _publish(self, steady: Pose, resting: bool) -> Pose:
-        if not resting:
-            return self._continuity.apply(steady)
-        assert self._published is not None
-        self._continuity.meet(steady, self._published)
-        return self._published
-
-    def _remember(self, frame: Pushed, raw: RawOutput, row: int, steady: Pose) -> None:
-        """Count a keyframe, and keep what later frames and the next segment need of it."""
         self.keyframes += 1
         if raw.depth is None or raw.depth_confidence is None:
             return
-        if self._config.measures_motion:
-            self._reference = MotionReference.of(raw.device_encoding[row], raw.depth[row])
-        if self._config.hands_over:
+        config = self._config
+        contrast = local_contrast(frame.pixels) if config.tracking else None
+        if config.measures_motion:
+            self._measures.compare_with(raw.device_encoding[row], raw.depth[row], contrast)
+        if config.hands_over:
             depth, confidence = sampled(raw.depth[row], raw.depth_confidence[row])
-            self._succession.remember(KeyView(frame.patches, Sight(
-                steady, depth * self._world.scale, confidence)))
+            self.succession.remember(KeyView(frame.patches, Sight(
+                steady, depth * self.scale, confidence), contrast))
 
-    def _prepare_next(self, frame: Pushed) -> None:
-        """Do one slice of the work for the next segment, when it is time."""
-        config, succession = self._config, self._succession
+    def prepare_next(self, frame: Pushed, lost: bool = False) -> None:
+        """
+        Do one slice of the work for the next segment, when it is time.
+
+        Parameters
+        ----------
+        frame : Pushed
+            The newest frame.
+        lost : bool
+            Whether the next segment is to find the camera again.
+
+        """
+        config, succession = self._config, self.succession
         if not succession.idle:
-            succession.work('anchors' if self.initialising else 'segment', self.segment + 1,
-                            frame.index, frame.stamp_ns, self._world.scale)
-        elif self.initialising:
-            if self._anchors.complete(frame.stamp_ns):
-                succession.begin(config.most_anchors)
-        elif config.segments is not None and self.stream.kept + self._lead >= config.kept_frames:
+            kind = 'relocalised' if lost else 'anchors' if self.initialising else 'segment'
+            succession.work(kind, self.number + 1, frame.index, frame.stamp_ns, self.scale)
+        elif lost or (self.initialising and self._anchors.complete(frame.stamp_ns)):
+            succession.begin(config.most_anchors)
+        elif (config.segments is not None and not self.initialising
+              and self._stream.kept + self._lead >= config.kept_frames):
             succession.begin(config.segments.overlap)
 
-    def _hand_over(self, frame: Pushed, joined: Joined, published: Pose) -> None:
-        """Change over to the next segment; the frame is its first keyframe."""
-        stream = self.stream
-        self._succession.change_over()
-        self._world, self.last_join = joined.world, joined.report
-        self.segment += 1
-        self.joins += 1
-        self.bad_joins += bool(joined.report.bad)
+    def enter(self, joined: Joined) -> None:
+        """Put the prepared segment into service."""
+        self.succession.change_over()
+        self._published.change_world(joined.world)
+        self._measures.compare_with(joined.last_encoding, joined.last_depth,
+                                    joined.views[-1].contrast)
         self.initialising = False
-        (logger.warning if joined.report.bad else logger.info)('join: %s', joined.report)
-        raw = stream.run(frame.patches[None], 'keyframe')
-        try:
-            steady = self._world.pose(decode_pose(raw.pose_encoding[0]))
-        except NonFinitePoseError:
-            stream.discard()
-            raise
-        stream.commit()
-        self._remember(frame, raw, 0, steady)
-        self._policy.count(True)
-        # Both segments have answered for this frame: that of the old one is published.
-        self._continuity.meet(steady, published)
+        self._report(joined.report)
 
-    def _estimate(self, frame: Pushed, raw: RawOutput, row: int, published: Pose,
-                  kind: str) -> PoseEstimate:
-        depth = raw.depth[row] if raw.depth is not None and self._config.depth else None
-        confidence = (raw.depth_confidence[row] if raw.depth_confidence is not None
-                      and self._config.depth else None)
-        scale = self._world.scale
-        return PoseEstimate(
-            frame_index=frame.index, stamp_ns=frame.stamp_ns, T_world_camera=published,
-            K=decode_intrinsics(raw.pose_encoding[row], *self.stream.size),
-            image_size=self.stream.size, is_anchor=kind == 'anchor',
-            is_keyframe=kind != 'transient', pose_encoding=raw.pose_encoding[row],
-            depth=depth if depth is None or scale == 1 else depth * scale,
-            depth_confidence=confidence, segment=self.segment)
+    def enter_anew(self, frame: Pushed, raw: RawOutput, pose: Pose) -> None:
+        """
+        Begin a segment that shares nothing with the one before, at the last published pose.
+
+        Parameters
+        ----------
+        frame : Pushed
+            Its only anchor yet, committed.
+        raw : RawOutput
+            Of it.
+        pose : ndarray of float64, shape [4, 4]
+            Its pose in the new segment's world.
+
+        """
+        published = self._published
+        if self.keyframes:
+            self._report(restart_report(self.number + 1, frame.index, frame.stamp_ns, self.scale))
+        else:
+            published.pose = pose  # nothing was published but that nothing was seen
+        published.change_world(Similarity.from_poses(published.pose, pose, self.scale))
+        self.start_anchors(1)
+        self.remember(frame, raw, 0, published.pose)
+
+    def _report(self, report: JoinReport) -> None:
+        self.number = report.segment
+        self.joins += 1
+        self.bad_joins += bool(report.bad)
+        self.last_join = report
+        (logger.warning if report.bad else logger.info)('join: %s', report)
+
+    def state(self) -> dict[str, Any]:
+        """Return all that `restore` needs."""
+        join = self.last_join
+        return {'anchors': self._anchors.state(), 'gap': self.policy.gap,
+                'succession': self.succession.state(), 'number': self.number,
+                'keyframes': self.keyframes, 'initialising': self.initialising,
+                'joins': self.joins, 'bad_joins': self.bad_joins,
+                'last_join': None if join is None else vars(join)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
+        self._anchors.restore(**state['anchors'])
+        self.policy.gap = state['gap']
+        self.succession.restore(state['succession'])
+        self.number, self.keyframes = state['number'], state['keyframes']
+        self.initialising = state['initialising']
+        self.joins, self.bad_joins = state['joins'], state['bad_joins']
+        join = state['last_join']
+        self.last_join = None if join is None else JoinReport(**join)

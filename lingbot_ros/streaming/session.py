@@ -14,27 +14,22 @@ A session: one image stream from reset to reset, images in and pose estimates ou
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-import logging
+from pathlib import Path
 
-from lingbot_ros.attention.backend import choose_backend, make_backend
+from lingbot_ros.attention.backend import resolve_backend
 from lingbot_ros.config import require, require_at_least, StreamConfig
-from lingbot_ros.errors import ShapeError
 from lingbot_ros.model.network import Network
 from lingbot_ros.model.recommended import recommended_stream
 from lingbot_ros.records import PoseEstimate
-from lingbot_ros.streaming.cached_stream import CachedStream, stream_sizes
+from lingbot_ros.streaming.cached_stream import CachedStream
 from lingbot_ros.streaming.pose_stream import PoseStream
-from lingbot_ros.streaming.preprocess import network_input
+from lingbot_ros.streaming.preprocess import AnyImage, Intake
 from lingbot_ros.streaming.pushed import Pushed
-from lingbot_ros.streaming.snapshot import Snapshot
-import numpy as np
-from numpy.typing import NDArray
+from lingbot_ros.streaming.segments import require_room
+from lingbot_ros.streaming.snapshot import Snapshot, take_snapshot
+from lingbot_ros.streaming.state import fingerprint, read_state, write_state
 import torch
 from torch import Tensor
-
-logger = logging.getLogger(__name__)
-
-Image = NDArray[np.uint8] | Tensor
 
 
 class StreamSession:
@@ -65,24 +60,18 @@ class StreamSession:
         patch = network.config.patch_px
         require(config.image_size % patch == 0,
                 f'image_size must be a multiple of the patch side ({patch}), '
-                f'got {config.image_size}; {round(config.image_size / patch) * patch or patch} '
-                'would do')
+                f'got {config.image_size}')
+        require_room(config, network.config.blocks)
         self.network = network
         self.config = config
-        self.backend_reason = 'chosen by name'
-        if backend == 'auto':
-            backend, self.backend_reason = choose_backend(
-                network.config.head_dim, network.dtype, network.device)
-            logger.info('attention back end %s: %s', backend, self.backend_reason)
-        # Page size does not matter to what can fail or take time here.
-        self._backend = make_backend(backend, network.config.heads, network.config.head_dim, 1,
-                                     network.dtype, network.device).name
+        self._backend, self.backend_reason = resolve_backend(
+            backend, network.config.heads, network.config.head_dim, network.dtype, network.device)
         self._window = config.window
         self._stream: CachedStream | None = None
         self._track: PoseStream | None = None
         self._gathered: list[tuple[Tensor, int]] = []
         self._first_frames = 1 if config.anchors.policy == 'motion' else config.anchor_frames
-        self._size: tuple[int, int] | None = None
+        self._intake = Intake(config.image_size, patch, network.device)
         self._frames = 0
         self._resets = 0
         self._reset_reason = ''
@@ -104,36 +93,20 @@ class StreamSession:
 
     @property
     def keyframes(self) -> int:
-        """Frames kept in the cache since reset, anchors included."""
-        stream = self._stream  # read once: another thread may ask while it is replaced
-        return stream.kept if stream else 0
+        """Frames kept in the cache, anchors included."""
+        return self.snapshot().keyframes
 
     @property
     def cache_bytes(self) -> int:
         """Bytes of all caches on the device; 0 before the first anchors ran."""
-        stream = self._stream
-        return stream.nbytes if stream else 0
+        return self.snapshot().cache_bytes
 
     def snapshot(self) -> Snapshot:
         """Return counters and gauges of this moment; safe from any thread."""
-        stream, track = self._stream, self._track
-        segments = track.segments if track else None
-        return Snapshot(
-            frames=self._frames, segment=segments.number if segments else 0,
-            keyframes=stream.kept if stream else 0,
-            keyframes_total=segments.keyframes if segments else 0,
-            initialising=segments.initialising if segments else bool(self._gathered),
-            tracking=track.tracking if track else None, window=self._window,
-            pages_used=stream.caches.pages_used if stream else 0,
-            pages_total=stream.caches.table.pages if stream else 0,
-            cache_bytes=stream.nbytes if stream else 0,
-            scale=segments.scale if segments else 1.0, joins=segments.joins if segments else 0,
-            bad_joins=segments.bad_joins if segments else 0,
-            last_join=segments.last_join if segments else None, resets=self._resets,
-            last_reset_reason=self._reset_reason,
-            stage_seconds=stream.times.seconds if stream else {})
+        return take_snapshot(self._frames, self._window, self._resets, self._reset_reason,
+                             self._stream, self._track)
 
-    def push(self, image: Image, stamp_ns: int) -> list[PoseEstimate]:
+    def push(self, image: AnyImage, stamp_ns: int) -> list[PoseEstimate]:
         """
         Take one frame.
 
@@ -148,7 +121,8 @@ class StreamSession:
         Returns
         -------
         list of PoseEstimate
-            What became known: none while anchors gather, then all anchors, then one a frame.
+            What became known: none while anchors gather, then all of them, then one a frame; one a
+            frame from the first on where anchors are chosen by motion.
 
         Raises
         ------
@@ -160,10 +134,10 @@ class StreamSession:
             If the network's answer is no pose. The frame is dropped as if never pushed; while
             anchors gather, all of them are.
         CacheFullError
-            If max_keyframes frames are kept; reset, or raise it.
+            If max_keyframes frames are kept and no segment follows; reset, or raise it.
 
         """
-        pixels = self._accept(image)
+        pixels = self._intake.accept(image)
         if self._track is None:
             self._gathered.append((pixels, stamp_ns))
             self._frames += 1
@@ -171,7 +145,7 @@ class StreamSession:
         return [self._step(self._track, self._track.stream.encode(pixels[None])[0], pixels,
                            stamp_ns)]
 
-    def stream(self, frames: Iterable[tuple[Image, int]],
+    def stream(self, frames: Iterable[tuple[AnyImage, int]],
                chunk: int = 1) -> Iterator[PoseEstimate]:
         """
         Run a finite sequence, encoding several frames at once; the estimates are those of `push`.
@@ -191,8 +165,7 @@ class StreamSession:
         Raises
         ------
         LingbotError
-            As `push` does. The iteration is over then, and what was left of the chunk is lost; use
-            `push` where frames may be refused.
+            As `push` does, and what was left of the chunk is lost.
 
         """
         require(chunk >= 1, f'chunk must be >= 1, got {chunk}')
@@ -201,7 +174,7 @@ class StreamSession:
             if self._track is None:
                 yield from self.push(image, stamp_ns)
                 continue
-            waiting.append((self._accept(image), stamp_ns))
+            waiting.append((self._intake.accept(image), stamp_ns))
             if len(waiting) == chunk:
                 yield from self._run_chunk(waiting)
                 waiting = []
@@ -242,9 +215,7 @@ class StreamSession:
 
     def set_window(self, window: int) -> None:
         """
-        Change the window, from the next frame on.
-
-        Shrinking drops the oldest patch pages at once; growing waits for new keyframes.
+        Change the window, from the next frame on; growing waits for new keyframes.
 
         Parameters
         ----------
@@ -279,34 +250,68 @@ class StreamSession:
         if self._stream is not None:
             self._stream.reset()
         self._gathered = []
-        self._size = None
+        self._intake.size = None
         self._track = None
         self._frames = 0
+
+    def save(self, path: str | Path) -> None:
+        """
+        Write the running session to a file, from which `load` goes on exactly.
+
+        Parameters
+        ----------
+        path : str or Path
+            Replaced if it exists; it appears whole or not at all.
+
+        Raises
+        ------
+        StateError
+            If it cannot be written.
+
+        """
+        write_state(path, fingerprint(self.network), self.config, {
+            'window': self._window, 'size': self._intake.size, 'frames': self._frames,
+            'resets': self._resets, 'reset_reason': self._reset_reason,
+            'gathered': [[pixels, stamp_ns] for pixels, stamp_ns in self._gathered],
+            'track': self._track.state() if self._track else None})
+
+    def load(self, path: str | Path) -> None:
+        """
+        Forget all frames and go on where a saved session was.
+
+        Parameters
+        ----------
+        path : str or Path
+            From `save`, by a session with the same weights, sizes, dtype and settings.
+
+        Raises
+        ------
+        StateError
+            If the file is missing, damaged, of another version, model or setting; nothing is
+            changed then.
+
+        """
+        state = read_state(path, fingerprint(self.network), self.config, self.network.device)
+        self.reset()
+        self.set_window(state['window'])
+        self._gathered = [(pixels, stamp_ns) for pixels, stamp_ns in state['gathered']]
+        size = self._intake.size = state['size'] and (state['size'][0], state['size'][1])
+        self._frames = state['frames']
+        self._resets, self._reset_reason = state['resets'], state['reset_reason']
+        if state['track'] is not None:
+            track = PoseStream(self._stream_for(size), self.config)
+            track.restore(state['track'])
+            self._track = track
 
     def wait_for_device(self) -> None:
         """Wait until the device has finished everything handed to it; no wait on a CPU."""
         if self.network.device.type == 'cuda':
             torch.cuda.synchronize(self.network.device)
 
-    def _accept(self, image: Image) -> Tensor:
-        pixels = network_input(image, self.config.image_size, self.network.config.patch_px,
-                               self.network.device)
-        size = (pixels.shape[1], pixels.shape[2])
-        if self._size is not None and size != self._size:
-            raise ShapeError(f'expected frames of {self._size[0]} x {self._size[1]} (height x '
-                             f'width after resizing) in this stream, got {size[0]} x {size[1]}; '
-                             'call reset() to begin a new one')
-        self._size = size
-        return pixels
-
     def _stream_for(self, size: tuple[int, int]) -> CachedStream:
         if self._stream is None or self._stream.size != size:
             # The old caches go first, so that two are never held.
             self._stream = None
-            need = sum(sizes.total_bytes for sizes in stream_sizes(
-                self.network, self.config, size, self._window) if sizes)
-            logger.info('caches for %d x %d images: %.1f MB on %s', size[1], size[0], need / 1e6,
-                        self.network.device)
             self._stream = CachedStream(
                 self.network, self.config, size, self._window, self._backend)
         return self._stream
@@ -318,8 +323,8 @@ class StreamSession:
             for patches, (pixels, stamp_ns) in zip(encoded, chunk, strict=True):
                 yield self._step(self._track, patches, pixels, stamp_ns)
 
-    def _step(self, track: PoseStream, patches: Tensor, pixels: Tensor,
+    def _step(self, track: PoseStream, patches: Tensor, image: Tensor,
               stamp_ns: int) -> PoseEstimate:
-        estimate = track.step(Pushed(patches, pixels, stamp_ns, self._frames))
+        estimate = track.step(Pushed(patches, image, stamp_ns, self._frames))
         self._frames += 1
         return estimate

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lingbot_ros.records import Tracking
+from lingbot_ros.streaming.cached_stream import CachedStream
+from lingbot_ros.streaming.pose_stream import PoseStream
 from lingbot_ros.streaming.stitching import JoinReport
 
 
@@ -71,3 +73,39 @@ class Snapshot:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON types."""
         return asdict(self)
+
+
+def take_snapshot(frames: int, window: int, resets: int, reset_reason: str,
+                  stream: CachedStream | None, track: PoseStream | None) -> Snapshot:
+    """
+    Collect what there is to see.
+
+    Parameters
+    ----------
+    frames, window, resets, reset_reason
+        Of the session.
+    stream : CachedStream or None
+        None before the first frames ran.
+    track : PoseStream or None
+        None while the first frames gather.
+
+    Returns
+    -------
+    Snapshot
+
+    """
+    segments = track.segments if track else None
+    return Snapshot(
+        frames=frames, segment=segments.number if segments else 0,
+        keyframes=stream.kept if stream else 0,
+        keyframes_total=segments.keyframes if segments else 0,
+        initialising=segments.initialising if segments else True,
+        tracking=track.tracking if track else None, window=window,
+        pages_used=stream.caches.pages_used if stream else 0,
+        pages_total=stream.caches.table.pages if stream else 0,
+        cache_bytes=stream.nbytes if stream else 0,
+        scale=segments.scale if segments else 1.0,
+        joins=segments.joins if segments else 0,
+        bad_joins=segments.bad_joins if segments else 0,
+        last_join=segments.last_join if segments else None, resets=resets,
+        last_reset_reason=reset_reason, stage_seconds=stream.times.seconds if stream else {})

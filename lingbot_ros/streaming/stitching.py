@@ -98,6 +98,12 @@ class JoinReport:
     bad: str = ''
 
 
+def restart_report(segment: int, frame_index: int, stamp_ns: int, scale: float) -> JoinReport:
+    """Report a segment that shares no frame with the one before; see `JoinReport`."""
+    return JoinReport('restart', segment, frame_index, stamp_ns, 0, scale, 1.0,
+                      inlier_fraction=0.0, bad='nothing is shared with the segment before')
+
+
 def sampled(depth: Tensor, confidence: Tensor, count: int = 1024) -> tuple[Tensor, Tensor]:
     """
     Pick about `count` pixels of a depth image, evenly; copies, so that the image can go.

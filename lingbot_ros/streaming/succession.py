@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 import logging
+from typing import Any
 
 from lingbot_ros.errors import NonFinitePoseError
 from lingbot_ros.geometry.pose_encoding import decode_pose
@@ -21,6 +22,7 @@ from lingbot_ros.streaming.cached_stream import CachedStream
 from lingbot_ros.streaming.keyframes import KeyView
 from lingbot_ros.streaming.stitching import join, JoinReport, sampled, Sight
 import torch
+from torch import Tensor
 
 logger = logging.getLogger(__name__)
 
@@ -38,12 +40,18 @@ class Joined:
         How well they fit.
     views : list of KeyView
         Its anchors as it sees them.
+    last_encoding : Tensor of float32, shape [9]
+        Pose encoding of the last of them, in its world.
+    last_depth : Tensor of float32, shape [H, W]
+        Its depth.
 
     """
 
     world: Similarity
     report: JoinReport
     views: list[KeyView]
+    last_encoding: Tensor
+    last_depth: Tensor
 
 
 class Succession:
@@ -121,8 +129,9 @@ class Succession:
                              frame_index, stamp_ns, scale_before)
         self.joined = Joined(world, report, [
             KeyView(view.patches, Sight(world.pose(sight.pose), sight.depth * world.scale,
-                                        sight.confidence))
-            for view, sight in zip(self._views, new, strict=True)])
+                                        sight.confidence), view.contrast)
+            for view, sight in zip(self._views, new, strict=True)],
+            anchors.device_poses[-1], anchors.depths[-1])
 
     def change_over(self) -> None:
         """Put what is ready into service; its anchors are the ring now."""
@@ -142,3 +151,35 @@ class Succession:
         """Forget everything."""
         self.drop()
         self._ring.clear()
+
+    def state(self) -> dict[str, Any]:
+        """Return all that `restore` needs; the anchor pass itself is the stream's."""
+        joined = self.joined
+        return {
+            'ring': [_view_state(view) for view in self._ring],
+            'views': [_view_state(view) for view in self._views],
+            'joined': None if joined is None else {
+                'world': [joined.world.scale, joined.world.rotation, joined.world.translation],
+                'report': vars(joined.report),
+                'views': [_view_state(view) for view in joined.views],
+                'last': [joined.last_encoding, joined.last_depth]}}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
+        self._ring.clear()
+        self._ring.extend(_view(view) for view in state['ring'])
+        self._views = [_view(view) for view in state['views']]
+        joined = state['joined']
+        self.joined = None if joined is None else Joined(
+            Similarity(*joined['world']), JoinReport(**joined['report']),
+            [_view(view) for view in joined['views']], *joined['last'])
+
+
+def _view_state(view: KeyView) -> list[Any]:
+    sight = view.sight
+    return [view.patches, sight.pose, sight.depth, sight.confidence, view.contrast]
+
+
+def _view(state: list[Any]) -> KeyView:
+    patches, pose, depth, confidence, contrast = state
+    return KeyView(patches, Sight(pose, depth, confidence), contrast)

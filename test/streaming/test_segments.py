@@ -168,7 +168,6 @@ def test_auto_keyframes_never_use_up_the_room(calm_network):
 
 
 def test_a_segment_too_short_for_its_anchors_is_refused(calm_network):
-    session = StreamSession(calm_network, config(segments=SegmentConfig(12, 4)))
     with pytest.raises(ConfigError, match='segment_keyframes must be at least 13 for this network'
                                           '.* got 12'):
-        push_all(session, images(4))
+        StreamSession(calm_network, config(segments=SegmentConfig(12, 4)))

@@ -1,0 +1,31 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""A frame on its way through a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Pushed:
+    """
+    A frame that has been encoded.
+
+    Attributes
+    ----------
+    patches : Tensor, shape [patches, width]
+        Patch tokens.
+    pixels : Tensor of float32, shape [3, H, W]
+        The network's input.
+    stamp_ns, index : int
+        Its stamp, and its number since the reset.
+
+    """
+
+    patches: Tensor
+    pixels: Tensor
+    stamp_ns: int
+    index: int
