@@ -43,5 +43,5 @@ def initialise(network: Network) -> None:
                 nn.init.normal_(parameter, std=0.1)
         head.poseLN_modulation[1].weight.mul_(0.1)
         head.pose_branch.fc2.weight.mul_(0.01)
-        # The running sum starts here after the first iteration; later ones add what is missing.
-        head.pose_branch.fc2.bias.copy_(torch.tensor((0, 0, 0, 0, 0, 0, 1, FOV, FOV)) / 2)
+        # Four iterations add up to the identity.
+        head.pose_branch.fc2.bias.copy_(torch.tensor((0, 0, 0, 0, 0, 0, 1, FOV, FOV)) / 4)

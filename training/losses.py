@@ -48,10 +48,27 @@ def length(vector: Tensor) -> Tensor:
 
 
 def relative(rotation: Tensor, translation: Tensor, lag: int) -> tuple[Tensor, Tensor]:
-    """Poses of frames as seen from the frame `lag` before: rotation and translation."""
-    back = rotation[:, :-lag].mT
-    step = (translation[:, lag:] - translation[:, :-lag])[..., None]
-    return back @ rotation[:, lag:], (back @ step)[..., 0]
+    """
+    Poses of frames as seen from the frame `lag` before.
+
+    Parameters
+    ----------
+    rotation : Tensor, shape [..., frames, 3, 3]
+        World from camera.
+    translation : Tensor, shape [..., frames, 3]
+        Camera centres.
+    lag : int
+        Frames.
+
+    Returns
+    -------
+    tuple of Tensor
+        Rotation [..., frames - lag, 3, 3] and translation [..., frames - lag, 3].
+
+    """
+    back = rotation[..., :-lag, :, :].mT
+    step = (translation[..., lag:, :] - translation[..., :-lag, :])[..., None]
+    return back @ rotation[..., lag:, :, :], (back @ step)[..., 0]
 
 
 def pose_loss(totals: list[Tensor], targets: Targets) -> tuple[Tensor, dict[str, Tensor]]:
@@ -71,35 +88,38 @@ def pose_loss(totals: list[Tensor], targets: Targets) -> tuple[Tensor, dict[str,
         The loss, and measures of the last iteration: degrees and relative lengths.
 
     """
-    loss = totals[0].new_zeros(())
-    measures: dict[str, Tensor] = {}
-    frames = totals[0].shape[1]
+    stacked = torch.stack(totals)
+    count, _, frames, _ = stacked.shape
+    translation, quaternion, fov = stacked[..., :3], stacked[..., 3:7], stacked[..., 7:]
+    rotation = matrices(quaternion)
     far = 0.3 + length(targets.translation)
-    for index, total in enumerate(totals):
-        translation, quaternion, fov = total[..., :3], total[..., 3:7], total[..., 7:]
-        rotation = matrices(quaternion)
-        part = 2 * turn(rotation, targets.rotation).mean()
-        part = part + (length(translation - targets.translation) / far).mean()
-        part = part + (fov - targets.fov[:, None]).abs().mean() * 2
-        part = part + 0.1 * (quaternion.square().sum(-1) - 1).square().clamp(max=4).mean()
-        lags = [lag for lag in LAGS if lag < frames]
-        for lag in lags:
-            R, t = relative(rotation, translation, lag)
-            R_true, t_true = relative(targets.rotation, targets.translation, lag)
-            turned = turn(R_true, torch.eye(3, device=R.device))
-            moved = length(t_true)
-            angle, error = turn(R, R_true), length(t - t_true)
-            part = part + ((angle / (LEAST_TURN + turned)).mean()
-                           + (error / (LEAST_MOTION + moved)).mean()) * 2 / len(lags)
-            if index == len(totals) - 1 and lag in (1, 8):
-                cosine = F.cosine_similarity(t, t_true, dim=-1)
-                direction = cosine.clamp(-1, 1).acos().rad2deg()
-                measures[f'rotation_{lag}_deg'] = angle.rad2deg().median()
-                measures[f'direction_{lag}_deg'] = direction[moved > LEAST_MOTION].median()
-                measures[f'translation_{lag}'] = (error / (LEAST_MOTION + moved)).median()
-        loss = loss + ITERATION_DECAY ** (len(totals) - 1 - index) * part
-    measures['fov_deg'] = (totals[-1][..., 7:] - targets.fov[:, None]).abs().rad2deg().median()
-    return loss, measures
+
+    def each(error: Tensor) -> Tensor:
+        return error.flatten(1).mean(1)
+
+    parts = 2 * each(turn(rotation, targets.rotation))
+    parts = parts + each(length(translation - targets.translation) / far)
+    parts = parts + 2 * each((fov - targets.fov[:, None]).abs())
+    parts = parts + 0.1 * each((quaternion.square().sum(-1) - 1).square().clamp(max=4))
+    measures = {'fov_deg': (fov[-1] - targets.fov[:, None]).detach().abs().rad2deg().median()}
+    lags = [lag for lag in LAGS if lag < frames]
+    still = torch.eye(3, device=stacked.device)
+    for lag in lags:
+        R, t = relative(rotation, translation, lag)
+        R_true, t_true = relative(targets.rotation, targets.translation, lag)
+        turned, moved = turn(R_true, still), length(t_true)
+        angle, error = turn(R, R_true), length(t - t_true)
+        parts = parts + (each(angle / (LEAST_TURN + turned))
+                         + each(error / (LEAST_MOTION + moved))) * 2 / len(lags)
+        if lag in (1, 8):
+            direction = F.cosine_similarity(t[-1].detach(), t_true, dim=-1).clamp(-1, 1).acos()
+            shown = torch.where(moved > LEAST_MOTION, direction.rad2deg(), torch.nan)
+            measures[f'rotation_{lag}_deg'] = angle[-1].detach().rad2deg().median()
+            measures[f'direction_{lag}_deg'] = shown.nanmedian()
+            measures[f'translation_{lag}'] = (
+                error[-1].detach() / (LEAST_MOTION + moved)).median()
+    powers = torch.arange(count - 1, -1, -1, device=stacked.device)
+    return (parts * ITERATION_DECAY ** powers).sum(), measures
 
 
 def depth_loss(depth: Tensor, confidence: Tensor, truth: Tensor) -> tuple[Tensor, Tensor]:

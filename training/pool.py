@@ -35,9 +35,9 @@ class PoolConfig:
 
     """
 
-    sequences: int = 192
-    chunk: int = 32
-    reuse: float = 4.0
+    sequences: int = 384
+    chunk: int = 64
+    reuse: float = 8.0
     strides: tuple[int, ...] = (1, 1, 2, 3)
 
 

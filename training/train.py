@@ -13,6 +13,7 @@ import argparse
 from collections import deque
 import csv
 from dataclasses import dataclass
+import math
 import os
 from pathlib import Path
 import random
@@ -63,7 +64,7 @@ class RunConfig:
 
     seconds: float
     until: float = 1.0
-    tokens: int = 84_000
+    tokens: int = 200_000
     seed: int = 0
 
 
@@ -73,8 +74,9 @@ class Watch:
     def __init__(self) -> None:
         self._last: deque[float] = deque(maxlen=BAD_STEPS)
         self._best: dict[int, float] = {}
+        self._skipped = 0
 
-    def see(self, loss: float, frames: int, skipped: int) -> None:
+    def see(self, loss: float, frames: int, usable: bool) -> None:
         """
         Take one loss.
 
@@ -84,8 +86,8 @@ class Watch:
             Of a step.
         frames : int
             Its length; losses are compared within a length.
-        skipped : int
-            Steps skipped so far because a gradient was not finite.
+        usable : bool
+            Whether its gradient was finite.
 
         Raises
         ------
@@ -93,8 +95,11 @@ class Watch:
             If losses have risen far above their best, or many steps were skipped.
 
         """
-        if skipped > BAD_STEPS:
-            raise BadRunError(f'{skipped} steps without a finite gradient')
+        if not usable:
+            self._skipped += 1
+            if self._skipped > BAD_STEPS:
+                raise BadRunError(f'{self._skipped} steps without a finite gradient')
+            return
         best = self._best.get(frames)
         self._last.append(loss / best if best else 1.0)
         self._best[frames] = loss if best is None else min(best, 0.95 * best + 0.05 * loss)
@@ -102,9 +107,9 @@ class Watch:
             raise BadRunError(f'the last {BAD_STEPS} losses are {BAD_FACTOR} times the best')
 
 
-def apply_gradients(parameters: list[Tensor], clip: float) -> tuple[Tensor, Tensor]:
+def prepare_gradients(parameters: list[Tensor], clip: float) -> float:
     """
-    Average gradients over processes and clip their norm; a gradient not finite becomes zero.
+    Average gradients over processes and clip their norm.
 
     Parameters
     ----------
@@ -115,8 +120,8 @@ def apply_gradients(parameters: list[Tensor], clip: float) -> tuple[Tensor, Tens
 
     Returns
     -------
-    tuple of Tensor
-        The norm before clipping, and whether it was finite, both scalars on the device.
+    float
+        The norm before clipping; infinite or NaN when a gradient is, and then nothing is clipped.
 
     """
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -124,16 +129,13 @@ def apply_gradients(parameters: list[Tensor], clip: float) -> tuple[Tensor, Tens
         flat = torch.cat([g.flatten() for g in gradients])
         distributed.all_reduce(flat)
         flat /= distributed.get_world_size()
-        for gradient, part in zip(
-                gradients, flat.split([g.numel() for g in gradients]), strict=True):
-            gradient.copy_(part.view_as(gradient))
-    norm = nn.utils.get_total_norm(gradients)
-    finite = norm.isfinite()
-    for gradient in gradients:
-        gradient.nan_to_num_(0.0, 0.0, 0.0)
-    scale = torch.where(finite, (clip / (norm + 1e-6)).clamp(max=1.0), 0.0)
-    torch._foreach_mul_(gradients, scale)
-    return norm, finite
+        parts = flat.split([g.numel() for g in gradients])
+        torch._foreach_copy_(
+            gradients, [part.view_as(g) for part, g in zip(parts, gradients, strict=True)])
+    norm = float(nn.utils.get_total_norm(gradients))
+    if math.isfinite(norm) and norm > clip:
+        torch._foreach_mul_(gradients, clip / norm)
+    return norm
 
 
 class Trainer:
@@ -159,7 +161,7 @@ class Trainer:
                  device: torch.device, resume: Path | None) -> None:
         self.config, self.optimiser, self.device = config, optimiser, device
         rank = distributed.get_rank() if distributed.is_initialized() else 0
-        world = distributed.get_world_size() if distributed.is_initialized() else 1
+        self.world = world = distributed.get_world_size() if distributed.is_initialized() else 1
         torch.manual_seed(config.seed)
         self.network = Network(EMBEDDED)
         initialise(self.network)
@@ -187,8 +189,8 @@ class Trainer:
                                     lesson.stage.rendered, self.device)
         return self._pools[key]
 
-    def step(self, lesson: Lesson, progress: float) -> dict[str, Tensor]:
-        """Learn from one sample; returns measures on the device."""
+    def step(self, lesson: Lesson, progress: float) -> tuple[dict[str, Tensor], float]:
+        """Learn from one sample; return measures on the device, and the gradient's norm."""
         frames = lesson.stage.frames
         patches = (lesson.size[0] // EMBEDDED.patch_px) * (lesson.size[1] // EMBEDDED.patch_px)
         count = max(1, self.config.tokens // (frames * (patches + EMBEDDED.special_tokens)))
@@ -199,18 +201,19 @@ class Trainer:
         for optimiser in self.optimisers:
             optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        norm, finite = apply_gradients(self.parameters, self.optimiser.clip)
+        norm = prepare_gradients(self.parameters, self.optimiser.clip)
         since = int(self.state['step']) - self.first_step
         again = min(1.0, (since + 1) / RESUME_STEPS) if self.first_step else 1.0
         factor = again * rate_factor(progress, self.optimiser)
         for optimiser, peaks in zip(self.optimisers, self.peaks, strict=True):
             for group, peak in zip(optimiser.param_groups, peaks, strict=True):
                 group['lr'] = peak * factor
-            optimiser.step()
+            if math.isfinite(norm):  # the same in every process: gradients are averaged
+                optimiser.step()
         self.state['step'] += 1
-        self.state['frames'] += sample.images.shape[0] * frames
+        self.state['frames'] += self.world * sample.images.shape[0] * frames
         self.state['seeds'] = self._seeds.used
-        return {**measures, 'norm': norm, 'skipped': (~finite).float()}
+        return measures, norm
 
 
 def train(trainer: Trainer, output: Path, log_every: int) -> None:
@@ -248,16 +251,16 @@ def train(trainer: Trainer, output: Path, log_every: int) -> None:
                 break
             progress = begin + (config.until - begin) * share
             lesson = draw_lesson(progress, rng)
-            measures = trainer.step(lesson, progress)
-            skipped += int(measures.pop('skipped').item())
-            watch.see(float(measures['loss']), lesson.stage.frames, skipped)
+            measures, norm = trainer.step(lesson, progress)
+            skipped += not math.isfinite(norm)
+            watch.see(float(measures['loss']), lesson.stage.frames, math.isfinite(norm))
             state['progress'] = progress
             state['seconds'] = before + time.monotonic() - start
             if main and int(state['step']) % log_every == 0:
                 row = {'step': int(state['step']), 'seconds': state['seconds'],
                        'progress': progress, 'frames_a_sequence': lesson.stage.frames,
                        'height': lesson.size[0], 'anchors': lesson.streaming.anchors,
-                       'frames': state['frames'], 'skipped': skipped}
+                       'frames': state['frames'], 'skipped': skipped, 'norm': norm}
                 row |= {name: float(value) for name, value in measures.items()}
                 if rows is None:
                     late = {'rotation_8_deg', 'direction_8_deg', 'translation_8'}
