@@ -117,11 +117,12 @@ class TrackingConfig:
     memory_frames : int
         Frames that say what is usual.
     speed_factor : float
-        A pose jumps when its speed, or its turning speed, exceeds this many times the usual one.
+        A pose jumps when it leaves the recent motion (the same velocity, or less of it) this many
+        times faster than usual, or turns this many times faster.
     speed : float
-        Speed that is never a jump, scene units a second.
+        Change of velocity that is never a jump, scene units a second.
     step : float
-        Distance between two poses that is never a jump, scene units: the noise of a pose.
+        Distance from the recent motion that is never a jump, scene units: the noise of a pose.
     turn_deg : float
         Turning speed that is never a jump, degrees a second.
     confidence : float

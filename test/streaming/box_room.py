@@ -8,7 +8,7 @@ depths and poses without a file. Lengths are scene units; the room is about 4 of
 from __future__ import annotations
 
 from lingbot_ros.geometry.rigid import make_transform
-from lingbot_ros.geometry.rotation import matrix_from_rotation_vector
+from lingbot_ros.geometry.rotation import matrix_from_rotation_vector, quat_xyzw_from_matrix
 import numpy as np
 import torch
 
@@ -20,6 +20,13 @@ ROOM = np.array([[-2.0, -1.2, -1.5], [2.0, 1.2, 3.5]])
 def pose(x: float = 0, y: float = 0, z: float = 0, turn=(0.0, 0.0, 0.0)) -> np.ndarray:
     """T_world_camera, optical axes; turn is a rotation vector in radians."""
     return make_transform(matrix_from_rotation_vector(turn), [x, y, z])
+
+
+def encoding(T_world_camera: np.ndarray) -> torch.Tensor:
+    """Pose encoding of a pose, as the camera head makes it."""
+    fov = 2 * np.arctan([SIZE[0] / 2 / K[1, 1], SIZE[1] / 2 / K[0, 0]])
+    return torch.tensor([*T_world_camera[:3, 3], *quat_xyzw_from_matrix(T_world_camera[:3, :3]),
+                         *fov], dtype=torch.float32)
 
 
 class BoxRoom:
@@ -46,9 +53,12 @@ class BoxRoom:
         with np.errstate(divide='ignore'):
             depth = np.maximum((ROOM[0] - centre) / along, (ROOM[1] - centre) / along).min(-1)
         points = centre + depth[..., None] * along
-        angle = points @ self._waves.T
-        paint = np.stack([np.sin(angle + phase) @ self._height for phase in self._phase])
-        image = 0.5 + 0.25 * paint / np.sqrt(np.square(self._height).sum() / 2)
+        angle = (points @ self._waves.T).astype(np.float32)
+        # sin(angle + phase) of three phases by one sine and one cosine.
+        height = self._height / np.sqrt(np.square(self._height).sum() / 2)
+        paint = (np.sin(angle) @ (np.cos(self._phase) * height).T.astype(np.float32)
+                 + np.cos(angle) @ (np.sin(self._phase) * height).T.astype(np.float32))
+        image = 0.5 + 0.25 * paint.transpose(2, 0, 1)
         image += noise * np.random.default_rng(seed).standard_normal(image.shape)
         image = np.round(image.clip(0, 1) * 255) / 255
         return torch.from_numpy(image).float(), torch.from_numpy(depth).float()

@@ -46,9 +46,11 @@ class Camera:
         self.judge = new_judge()
         self.before = self.reference = None
 
+    def measure(self, image: torch.Tensor) -> ImageStatistics:
+        return ImageStatistics(*measure(image, self.before, self.reference).tolist())
+
     def see(self, image: torch.Tensor) -> ImageVerdict:
-        numbers = measure(image, self.before, self.reference)
-        verdict = self.judge.judge(ImageStatistics(*numbers.tolist()))
+        verdict = self.judge.judge(self.measure(image))
         self.before = image
         if verdict.fault in ('', 'blurred'):
             self.reference = small_image(image)
@@ -203,7 +205,7 @@ def test_state_goes_through_json(camera):
     other = new_judge()
     other.restore(**json.loads(json.dumps(camera.judge.state())))
     soft = blurred(ROOM.render(HERE)[0], 4)
-    statistics = ImageStatistics(*measure(soft, camera.before, camera.reference).tolist())
+    statistics = camera.measure(soft)
     assert other.judge(statistics) == camera.judge.judge(statistics)
     assert other.judge(statistics).fault == 'blurred'
     other.restart()
