@@ -3,7 +3,7 @@
 """
 Plays a bag into stream_node, with the bag's time.
 
-    ros2 launch lingbot_ros replay.launch.py bag:=/path/to/bag image:=/image_raw checkpoint:=...
+    ros2 launch lingbot_ros replay.launch.py bag:=/path/to/bag image:=/image_raw
 
 Takes every argument of stream.launch.py too. The live node skips frames while it is busy; for
 every frame in order use `lingbot_ros replay`, which needs no ROS.

@@ -3,9 +3,11 @@
 """
 Starts stream_node on a camera topic.
 
-    ros2 launch lingbot_ros stream.launch.py checkpoint:=/path/lingbot-map.pt image:=/cam/image_raw
+    ros2 launch lingbot_ros stream.launch.py image:=/cam/image_raw
+    ros2 launch lingbot_ros stream.launch.py image:=/cam/image_raw checkpoint:=/path/lingbot-map.pt
 
-An argument that is left empty does not touch the parameter file.
+Without a checkpoint the node runs the small network in the package. An argument that is left
+empty does not touch the parameter file.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ def arguments() -> list[DeclareLaunchArgument]:
     return [
         argument('params_file', os.path.join(SHARE, 'config', 'stream.yaml'),
                  'YAML file with the parameters of the node'),
-        argument('checkpoint', '', "weights (.pt, .safetensors) or 'random'; empty: params_file"),
+        argument('checkpoint', '', "weights: 'embedded', a .pt or .safetensors file, or 'random'; "
+                 "empty: params_file, which says 'embedded' unless you changed it"),
         argument('image', '/camera/image_raw', 'image topic'),
         argument('image_transport', '', 'raw or compressed; empty: params_file'),
         argument('camera_frame', '',

@@ -30,7 +30,7 @@ def _descriptor(row: Parameter) -> ParameterDescriptor:
     descriptor.dynamic_typing = row.kind == 'double'
     if row.kind == 'integer' and row.low is not None and row.high is not None:
         descriptor.integer_range = [IntegerRange(
-            from_value=int(row.low), to_value=int(row.high), step=row.step)]
+            from_value=0 if row.automatic else int(row.low), to_value=int(row.high), step=0)]
     if row.kind == 'double' and row.low is not None and row.high is not None:
         descriptor.floating_point_range = [FloatingPointRange(
             from_value=float(row.low), to_value=float(row.high), step=0.0)]

@@ -120,6 +120,7 @@ def report(status: Status, now_s: float) -> dict[str, str]:
         'device': engine.device if engine else 'unknown',
         'dtype': engine.dtype if engine else 'unknown',
         'backend': engine.backend if engine else 'unknown',
+        'settings': engine.settings if engine else 'unknown',
         'window': str(engine.session.window) if engine else 'unknown',
         'cache_bytes': str(engine.session.cache_bytes) if engine else '0',
         'resets': str(counters.resets),

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from lingbot_ros.ros.parameters import stream_config
+from lingbot_ros.config import StreamConfig
+from lingbot_ros.ros.parameters import describe, stream_config
 from lingbot_ros.ros.tracker import Session
 from lingbot_ros.ros.transforms import Matrix
 
@@ -23,6 +24,10 @@ class Engine:
         Fresh.
     is_random : bool
         Whether the weights mean nothing.
+    trained : StreamConfig
+        Settings the weights were trained for.
+    settings : str
+        What the automatic parameters came to, and who decided.
     device, dtype, backend : str
         What was chosen, and why.
     original_K : callable
@@ -33,6 +38,8 @@ class Engine:
 
     session: Session
     is_random: bool
+    trained: StreamConfig
+    settings: str
     device: str
     dtype: str
     backend: str
@@ -60,11 +67,13 @@ def open_engine(values: Mapping[str, object]) -> Engine:
     """
     # Imported here, in the worker thread: torch takes seconds, and the node answers meanwhile.
     from lingbot_ros import load_network, StreamSession
+    from lingbot_ros.model.recommended import recommended_stream
     from lingbot_ros.streaming.preprocess import crop_geometry
 
-    config = stream_config(values)
     network = load_network(
         str(values['checkpoint']), str(values['device']), str(values['dtype']))
+    trained = recommended_stream(network)
+    config = stream_config(values, trained)
     session = StreamSession(network, config, str(values['backend']))
     patch_px = network.config.patch_px
 
@@ -73,7 +82,7 @@ def open_engine(values: Mapping[str, object]) -> Engine:
 
     cuda = 'sees one' if network.device.type == 'cuda' else 'sees none'
     return Engine(
-        session, network.is_random,
+        session, network.is_random, trained, describe(values, config),
         _chosen(str(network.device), values['device'], f'CUDA where PyTorch sees one; it {cuda}'),
         _chosen(str(network.dtype).removeprefix('torch.'), values['dtype'],
                 f'for {network.device.type}'),

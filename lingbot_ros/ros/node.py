@@ -19,7 +19,6 @@ from lingbot_ros.ros.declare import declare_parameters, read_dynamic
 from lingbot_ros.ros.decode import decode_message
 from lingbot_ros.ros.diagnostics import DiagnosticsPublisher, Status
 from lingbot_ros.ros.engine import Engine, open_engine
-from lingbot_ros.ros.parameters import stream_config
 from lingbot_ros.ros.publishers import Publishers, stamp_to_ns
 from lingbot_ros.ros.qos import image_qos
 from lingbot_ros.ros.tracker import Tracker
@@ -37,9 +36,9 @@ _KIND_LENGTH = 48  # enough for "image dropped: unknown encoding 'bayer_...'"
 _MOST_KINDS = 64  # a sender of ever new encodings must not fill the memory
 
 NO_CHECKPOINT = (
-    'no checkpoint: set the parameter checkpoint to a .pt or .safetensors file (for example '
-    '--ros-args -p checkpoint:=/path/to/lingbot-map.pt), or to random for a test whose poses '
-    'mean nothing')
+    'no checkpoint: set the parameter checkpoint to embedded (the small network in the package), '
+    'to a .pt or .safetensors file (for example --ros-args -p '
+    'checkpoint:=/path/to/lingbot-map.pt), or to random for a test whose poses mean nothing')
 
 Received = tuple[Any, float]  # the message, and the steady time of its arrival in seconds
 
@@ -100,7 +99,6 @@ class StreamNode(Node):
         self._values = declare_parameters(self)
         if not self._values['checkpoint']:
             raise LingbotError(NO_CHECKPOINT)
-        config = stream_config(self._values)
         self._compressed = self._values['image_transport'] == 'compressed'
         # Remapping `image` does not move `image/compressed`, so the name is resolved first.
         topic = self.resolve_topic_name('image') + ('/compressed' if self._compressed else '')
@@ -109,7 +107,7 @@ class StreamNode(Node):
         self._tracker: Tracker | None = None
         self._outputs = Publishers(
             self, str(self._values['odom_frame']), str(self._values['camera_frame']),
-            config.depth)
+            bool(self._values['publish_depth']))
         self._diagnostics = DiagnosticsPublisher(self, self._status)
         self._log_handler = RosLogHandler(self)
         logging.getLogger('lingbot_ros').addHandler(self._log_handler)
@@ -166,7 +164,8 @@ class StreamNode(Node):
         self._status.engine = engine
         self.get_logger().info(
             f'ready: images from {self._status.image_topic}, device {engine.device}, dtype '
-            f'{engine.dtype}, back end {engine.backend}, lengths in scene units (not metres)')
+            f'{engine.dtype}, back end {engine.backend}, {engine.settings}; lengths in scene '
+            'units, not metres')
 
     def _process(self, received: Received) -> None:
         message, received_s = received
@@ -182,7 +181,7 @@ class StreamNode(Node):
             return
         dynamic = read_dynamic(self)
         try:
-            tracker.set_window(dynamic.window)
+            tracker.set_window(dynamic.window or engine.trained.window)
         except LingbotError as error:
             self.get_logger().error(f'window stays {engine.session.window}: {error}')
         resets, late = self._counters.resets, self._counters.dropped['out_of_order']

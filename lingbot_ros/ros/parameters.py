@@ -10,7 +10,7 @@ three equal. `lingbot_ros.ros.declare` hands the table to rclpy.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import re
 from typing import Any
 
@@ -37,8 +37,9 @@ class Parameter:
         Unit of the value; empty when it has none.
     low, high : int or float or None
         Inclusive range of a number.
-    step : int
-        Allowed values are low, low + step, ...; 0 allows every value of the range.
+    automatic : bool
+        0 is allowed besides, and is the default: the setting the weights were trained for, or
+        StreamConfig's default where their checkpoint does not name one.
     choices : tuple of str
         Allowed strings; empty allows every string that matches `pattern`.
     pattern : str
@@ -55,7 +56,7 @@ class Parameter:
     unit: str = ''
     low: int | float | None = None
     high: int | float | None = None
-    step: int = 0
+    automatic: bool = False
     choices: tuple[str, ...] = ()
     pattern: str = ''
     dynamic: bool = False
@@ -66,8 +67,7 @@ class Parameter:
         if self.choices:
             return ', '.join(self.choices)
         if self.low is not None:
-            step = f' step {self.step}' if self.step else ''
-            return f'{self.low} to {self.high}{step}'
+            return f'{"0 (as trained) or " if self.automatic else ""}{self.low} to {self.high}'
         return _PATTERN_WORDS.get(self.pattern, '')
 
     def check(self, value: object) -> bool | int | float | str:
@@ -100,7 +100,7 @@ class Parameter:
         if self.low is not None and self.high is not None:
             assert isinstance(value, (int, float))
             in_range = self.low <= value <= self.high  # false for NaN
-            if not in_range or (self.step and (value - self.low) % self.step):
+            if not in_range and not (self.automatic and value == 0):
                 raise ConfigError(f'{self.name} must be {self.allowed}, got {value}')
         if self.choices and value not in self.choices:
             raise ConfigError(f'{self.name} must be one of {self.allowed}, got {value!r}')
@@ -120,9 +120,10 @@ _PATTERN_WORDS = {
 }
 
 TABLE: tuple[Parameter, ...] = (
-    Parameter('checkpoint', 'string', '',
-              "Weights: path of a .pt or .safetensors file, or 'random' for a small network "
-              'whose poses mean nothing (tests, demos). The node exits with code 2 without it.'),
+    Parameter('checkpoint', 'string', 'embedded',
+              "Weights: 'embedded' for the small network in the package, the path of a .pt or "
+              ".safetensors file, or 'random' for poses that mean nothing (tests). The node exits "
+              'with code 2 when it cannot load them.'),
     Parameter('device', 'string', 'auto',
               'Where the network runs; auto takes CUDA where there is one.', pattern=_DEVICE),
     Parameter('dtype', 'string', 'auto',
@@ -132,24 +133,25 @@ TABLE: tuple[Parameter, ...] = (
               'Attention implementation; auto takes FlashInfer on CUDA where it is installed, '
               'else sdpa.',
               choices=('auto', 'sdpa', 'flashinfer', 'flashinfer_fa2', 'flashinfer_fa3')),
-    Parameter('image_size', 'integer', 518,
-              'Width every image is resized to before the network; heights follow, at most this.',
-              unit='px', low=56, high=1036, step=14),
-    Parameter('anchor_frames', 'integer', 8,
+    Parameter('image_size', 'integer', 0,
+              'Width every image is resized to before the network, a multiple of its patch side; '
+              'heights follow, at most this.',
+              unit='px', low=56, high=1036, automatic=True),
+    Parameter('anchor_frames', 'integer', 0,
               'First frames of a stream, seen together; they fix origin and scale.',
-              unit='frames', low=1, high=64),
-    Parameter('window', 'integer', 64,
+              unit='frames', low=1, high=64, automatic=True),
+    Parameter('window', 'integer', 0,
               'Last keyframes whose patch tokens are kept; poses stay continuous when it changes.',
-              unit='keyframes', low=1, high=4096, dynamic=True),
-    Parameter('keyframe_interval', 'integer', 1,
+              unit='keyframes', low=1, high=4096, dynamic=True, automatic=True),
+    Parameter('keyframe_interval', 'integer', 0,
               'Every n-th frame after the anchors is kept in the cache.',
-              unit='frames', low=1, high=1000),
-    Parameter('camera_iterations', 'integer', 4,
-              'Refinement iterations of the camera head.', low=1, high=16),
-    Parameter('max_keyframes', 'integer', 2048,
+              unit='frames', low=1, high=1000, automatic=True),
+    Parameter('camera_iterations', 'integer', 0,
+              'Refinement iterations of the camera head.', low=1, high=16, automatic=True),
+    Parameter('max_keyframes', 'integer', 0,
               'Kept frames the cache has room for; when they are used up the stream resets and '
               'goes on at the last pose.',
-              unit='keyframes', low=1, high=1000000),
+              unit='keyframes', low=1, high=1000000, automatic=True),
     Parameter('odom_frame', 'string', 'odom',
               'Name of the fixed frame the poses are in.', pattern=_FRAME),
     Parameter('camera_frame', 'string', '',
@@ -176,7 +178,11 @@ TABLE: tuple[Parameter, ...] = (
 
 @dataclass(frozen=True)
 class Dynamic:
-    """Values of the dynamic parameters at one moment, as the worker uses them for one frame."""
+    """
+    Values of the dynamic parameters at one moment, as the worker uses them for one frame.
+
+    A window of 0 stands for what the weights were trained for.
+    """
 
     window: int
     publish_tf: bool
@@ -185,18 +191,21 @@ class Dynamic:
     rotation_stddev: float
 
 
-def stream_config(values: Mapping[str, object]) -> StreamConfig:
+def stream_config(values: Mapping[str, object], trained: StreamConfig) -> StreamConfig:
     """
     Take the settings of the stream from checked parameter values.
 
     Parameters
     ----------
     values : mapping of str to object
-        Every parameter of the table by name.
+        Every parameter of the table by name; an automatic one may be 0.
+    trained : StreamConfig
+        What the weights were trained for.
 
     Returns
     -------
     StreamConfig
+        `trained` with every value that is not 0.
 
     Raises
     ------
@@ -204,11 +213,30 @@ def stream_config(values: Mapping[str, object]) -> StreamConfig:
         If two values contradict each other.
 
     """
-    names = ('anchor_frames', 'window', 'keyframe_interval', 'camera_iterations', 'image_size',
-             'max_keyframes')
     numbers: dict[str, Any] = {}
-    for name in names:
-        value = values[name]
-        assert isinstance(value, int)
-        numbers[name] = value
-    return StreamConfig(depth=bool(values['publish_depth']), **numbers)
+    for row in TABLE:
+        if row.automatic and values[row.name]:
+            numbers[row.name] = values[row.name]
+    return replace(trained, depth=bool(values['publish_depth']), **numbers)
+
+
+def describe(values: Mapping[str, object], config: StreamConfig) -> str:
+    """
+    Say in a line what the automatic parameters came to, and who decided.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        Every parameter of the table by name.
+    config : StreamConfig
+        From `stream_config`.
+
+    Returns
+    -------
+    str
+        Such as 'image_size 256 (weights), window 16 (set)'.
+
+    """
+    return ', '.join(
+        f'{row.name} {vars(config)[row.name]} ({"set" if values[row.name] else "weights"})'
+        for row in TABLE if row.automatic)

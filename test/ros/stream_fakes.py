@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 
+from lingbot_ros.config import StreamConfig
 from lingbot_ros.errors import CacheFullError, ImageError
 from lingbot_ros.geometry.rigid import make_transform
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
@@ -68,4 +69,5 @@ def original_K(K: np.ndarray, size: tuple[int, int]) -> np.ndarray:
 
 
 def fake_engine(session: FakeSession) -> Engine:
-    return Engine(session, False, 'cpu (fake)', 'float32 (fake)', 'sdpa (fake)', original_K)
+    return Engine(session, False, StreamConfig(), 'window 64 (fake)', 'cpu (fake)',
+                  'float32 (fake)', 'sdpa (fake)', original_K)

@@ -1,10 +1,18 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
-from lingbot_ros.errors import BackendError, CheckpointError
+from dataclasses import replace
+import json
+
+from lingbot_ros.config import StreamConfig
+from lingbot_ros.errors import BackendError, CheckpointError, ConfigError
+from lingbot_ros.model.network import Network
+from lingbot_ros.model.network import TINY as TINY_SIZES
+from lingbot_ros.model.random_weights import fill_random
 from lingbot_ros.ros.engine import open_engine
 from lingbot_ros.ros.parameters import TABLE
 import numpy as np
 import pytest
+from safetensors.torch import save_file
 
 VALUES = {row.name: row.default for row in TABLE}
 TINY = {**VALUES, 'checkpoint': 'random', 'device': 'cpu', 'image_size': 56}
@@ -18,6 +26,22 @@ def test_every_stream_parameter_reaches_the_session():
     assert {name: vars(config)[name] for name in wanted} == wanted and config.depth
     assert engine.session.window == 5 and engine.session.cache_bytes == 0
     assert engine.is_random
+    assert engine.settings.startswith('image_size 70 (set), anchor_frames 3 (set), window 5 (set)')
+
+
+def test_what_is_not_set_is_that_of_the_weights(tmp_path):
+    network = Network(TINY_SIZES)
+    fill_random(network)
+    save_file({name: p.detach() for name, p in network.named_parameters()},
+              tmp_path / 'a.safetensors', {'lingbot_ros': json.dumps(
+                  {'stream': {'image_size': 70, 'window': 6, 'camera_iterations': 2}})})
+    values = {**VALUES, 'checkpoint': str(tmp_path / 'a.safetensors'), 'device': 'cpu'}
+    engine = open_engine({**values, 'window': 9})
+    assert engine.trained == StreamConfig(image_size=70, window=6, camera_iterations=2)
+    assert engine.session.config == replace(engine.trained, window=9, depth=False)
+    assert 'image_size 70 (weights)' in engine.settings and 'window 9 (set)' in engine.settings
+    with pytest.raises(ConfigError, match='image_size must be a multiple of the patch side'):
+        open_engine({**values, 'image_size': 57})
 
 
 def test_choices_come_with_their_reason():

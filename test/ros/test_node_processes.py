@@ -220,16 +220,47 @@ def test_it_answers_and_ends_while_loading(probe, start_node):
 
 
 @pytest.mark.parametrize(('parameters', 'text'), [
-    ({}, 'no checkpoint: set the parameter checkpoint'),
+    ({'checkpoint': '""'}, 'no checkpoint: set the parameter checkpoint to embedded'),
     ({'checkpoint': '/nowhere/a.pt'}, '/nowhere/a.pt'),
-    ({'checkpoint': 'random', 'window': 0}, 'window out of range'),
+    ({'checkpoint': 'random', 'window': -1}, 'parameter window'),
+    ({'checkpoint': 'random', 'max_keyframes': 4}, 'max_keyframes must be at least anchor_frames'),
     ({'checkpoint': 'random', 'backend': 'flashinfer', 'device': 'cpu'}, 'flashinfer'),
-], ids=['no checkpoint', 'missing file', 'bad parameter', 'back end'])
+], ids=['no checkpoint', 'missing file', 'bad parameter', 'contradiction', 'back end'])
 def test_bad_settings_end_with_one_fatal_line_and_code_2(start_node, parameters, text):
     node = start_node(**parameters)
     assert node.wait() == 2, node.log
     lines = [line for line in node.log.splitlines() if '[WARN]' not in line]
     assert len(lines) == 1 and '[FATAL]' in lines[0] and text in lines[0], node.log
+
+
+EMBEDDED_IN = """
+from pathlib import Path
+from lingbot_ros.model import embedded
+from lingbot_ros.ros import stream_node
+
+embedded.weights_folder = lambda: Path({folder!r})
+stream_node.main()
+"""
+
+
+def test_without_any_setting_it_runs_the_weights_of_the_package(probe, start_node, tmp_path):
+    from test_embedded import write_weights
+    write_weights(tmp_path, metadata={'lingbot_ros': json.dumps(
+        {'stream': {'image_size': 70, 'window': 3, 'anchor_frames': 2}})})
+    node = start_node(program=('-c', EMBEDDED_IN.format(folder=str(tmp_path))))
+    node.wait_for_log('ready:')
+    assert 'image_size 70 (weights), anchor_frames 2 (weights), window 3 (weights)' in node.log
+    assert 'embedded weights: a small network' in node.log and 'random' not in node.log
+    poses = probe.listen('/lingbot/pose', PoseStamped)
+    probe.listen('/diagnostics', DiagnosticArray)
+    camera = probe.publisher('/image', Image)
+    probe.meet('/lingbot')
+    send_until(camera, image_message(texture(), 'rgb8', 0), probe, poses, 3)
+    report = probe.report()
+    assert (report['checkpoint'], report['random_weights']) == ('embedded', 'false')
+    assert report['window'] == '3' and 'window 3 (weights)' in report['settings']
+    assert report['level'] == b'\x00'
+    assert node.end()[0] == 0
 
 
 def send_until(camera, message, probe, poses, count):

@@ -1,11 +1,13 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
 from pathlib import Path
 import re
 
 from lingbot_ros.config import StreamConfig
 from lingbot_ros.errors import ConfigError
-from lingbot_ros.ros.parameters import stream_config, TABLE
+from lingbot_ros.ros.parameters import describe, stream_config, TABLE
+from lingbot_ros.stream_parts import SegmentConfig
 import pytest
 import yaml
 
@@ -60,17 +62,35 @@ def test_files_hold_values_that_are_accepted(path):
     checked = {row.name: row.default for row in TABLE}
     for name, value in values.items():
         checked[name] = ROWS[name].check(value)
-    stream_config(checked)
+    stream_config(checked, StreamConfig())
     if path.name != 'stream.yaml':
         assert all(value != ROWS[name].default for name, value in values.items())
 
 
-def test_defaults_are_those_of_the_core():
-    core = StreamConfig()
-    assert stream_config({row.name: row.default for row in TABLE}) == StreamConfig(depth=False)
-    for name in vars(core):
-        if name != 'depth':
-            assert ROWS[name].default == vars(core)[name]
+DEFAULTS = {row.name: row.default for row in TABLE}
+TRAINED = StreamConfig(image_size=256, window=12, anchor_frames=4, segments=SegmentConfig(96, 6))
+
+
+def test_defaults_are_those_of_the_weights():
+    assert stream_config(DEFAULTS, TRAINED) == replace(TRAINED, depth=False)
+    assert stream_config({**DEFAULTS, 'publish_depth': True}, TRAINED) == TRAINED
+    for name in ('image_size', 'anchor_frames', 'window', 'keyframe_interval',
+                 'camera_iterations', 'max_keyframes'):
+        assert ROWS[name].automatic and ROWS[name].default == 0 and name in vars(StreamConfig())
+
+
+def test_explicit_values_win_over_the_weights():
+    config = stream_config({**DEFAULTS, 'window': 30, 'image_size': 320}, TRAINED)
+    assert config == replace(TRAINED, depth=False, window=30, image_size=320)
+    text = describe({**DEFAULTS, 'window': 30}, config)
+    assert 'window 30 (set)' in text and 'anchor_frames 4 (weights)' in text
+
+
+def test_docs_name_the_settings_of_the_released_network():
+    text = ' '.join((ROOT / 'docs' / 'ros_interface.md').read_text().split())
+    for row in TABLE:
+        if row.automatic:
+            assert f'`{row.name}` {vars(StreamConfig())[row.name]}' in text
 
 
 @pytest.mark.parametrize('row', TABLE, ids=lambda row: row.name)
@@ -83,7 +103,7 @@ def test_every_row(row):
     if row.low is not None:
         assert row.check(row.low) == row.low
         assert row.check(row.high) == row.high
-        for wrong in (row.low - 1, row.high + 1):
+        for wrong in (row.low - 1 - row.automatic, row.high + 1):
             with pytest.raises(ConfigError, match='must be'):
                 row.check(wrong)
 
@@ -98,8 +118,9 @@ def test_a_double_accepts_an_integer_but_not_the_reverse():
 
 
 @pytest.mark.parametrize(('name', 'value', 'text'), [
-    ('window', 0, 'window must be 1 to 4096, got 0'),
-    ('image_size', 519, 'image_size must be 56 to 1036 step 14, got 519'),
+    ('window', -1, r'window must be 0 \(as trained\) or 1 to 4096, got -1'),
+    ('image_size', 55, r'image_size must be 0 \(as trained\) or 56 to 1036, got 55'),
+    ('path_max_length', 0, 'path_max_length must be 1 to 100000, got 0'),
     ('position_stddev', float('nan'), 'position_stddev must be 0.001 to 1000.0, got nan'),
     ('backend', 'fast', "backend must be one of auto, sdpa, .*, got 'fast'"),
     ('device', 'gpu', "device must be auto, cpu, cuda, cuda:N, got 'gpu'"),
@@ -114,12 +135,12 @@ def test_refusals_say_why(name, value, text):
 
 @pytest.mark.parametrize(('name', 'value'), [
     ('device', 'cuda:1'), ('camera_frame', ''), ('camera_frame', 'left/optical'),
-    ('odom_frame', 'o'), ('image_size', 518)])
+    ('odom_frame', 'o'), ('image_size', 518),
+    ('image_size', 0), ('window', 0), ('window', 1)])
 def test_accepted(name, value):
     assert ROWS[name].check(value) == value
 
 
 def test_contradicting_values_are_refused():
-    values = {row.name: row.default for row in TABLE}
     with pytest.raises(ConfigError, match='max_keyframes must be at least anchor_frames'):
-        stream_config({**values, 'max_keyframes': 4})
+        stream_config({**DEFAULTS, 'max_keyframes': 4}, StreamConfig())
