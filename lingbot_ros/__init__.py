@@ -25,6 +25,7 @@ from lingbot_ros.stream_parts import (
 if TYPE_CHECKING:
     from lingbot_ros.model.checkpoint import load_network
     from lingbot_ros.model.network import Network
+    from lingbot_ros.model.recommended import recommended_stream
     from lingbot_ros.streaming.session import StreamSession
 
 __version__ = '0.1.0'
@@ -47,6 +48,7 @@ __all__ = [
     'TrackingState',
     '__version__',
     'load_network',
+    'recommended_stream',
 ]
 
 # These import torch, which takes seconds; commands that do without it should not wait for it.
@@ -54,6 +56,7 @@ _LAZY = {
     'Network': 'lingbot_ros.model.network',
     'StreamSession': 'lingbot_ros.streaming.session',
     'load_network': 'lingbot_ros.model.checkpoint',
+    'recommended_stream': 'lingbot_ros.model.recommended',
 }
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 import json
 import logging
 import math
@@ -23,8 +23,9 @@ import sys
 from typing import Any
 
 from lingbot_ros.config import StreamConfig
-from lingbot_ros.errors import CheckpointError, ConfigError, LingbotError
+from lingbot_ros.errors import ConfigError, LingbotError
 from lingbot_ros.model.checkpoint import load_network
+from lingbot_ros.model.recommended import recommended_stream
 from lingbot_ros.sources import open_source
 from lingbot_ros.sources.base import Source
 from lingbot_ros.streaming.session import StreamSession
@@ -39,7 +40,6 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 _log = logging.getLogger(__name__)
 
 
-
 def _at_least(low: int, kind: type = int) -> Any:
     def convert(text: str) -> Any:
         value = kind(text)
@@ -52,11 +52,12 @@ def _at_least(low: int, kind: type = int) -> Any:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `lingbot_ros replay`."""
-    count, seconds, defaults = _at_least(1), _at_least(0, float), StreamConfig()
+    count, seconds = _at_least(1), _at_least(0, float)
     parser.add_argument('input', metavar='BAG_OR_FOLDER_OR_VIDEO',
                         help='rosbag2 folder, .db3, .mcap, ROS 1 .bag, folder of pictures, video')
-    parser.add_argument('--checkpoint', metavar='PATH',
-                        help="weights (.pt or .safetensors), or 'random' for a try")
+    parser.add_argument('--checkpoint', default='embedded', metavar='PATH',
+                        help="weights: 'embedded' (default) for the small network in the package, "
+                        "a .pt or .safetensors file, or 'random' for poses that mean nothing")
     group = parser.add_argument_group('what is read')
     group.add_argument('--topic', help='image topic of a bag; needed when it has several')
     group.add_argument('--fps', type=float,
@@ -77,18 +78,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        help='plot (default: beside the output)')
     group.add_argument('--summary', type=Path, metavar='FILE.json',
                        help='summary (default: beside the output)')
-    group = parser.add_argument_group('how the network is run')
-    for name, value, text in (
-            ('window', defaults.window, 'keyframes after the anchors that are kept whole'),
-            ('anchors', defaults.anchor_frames, 'first frames, which fix origin and scale'),
-            ('keyframe-interval', defaults.keyframe_interval, 'keep every N-th frame'),
-            ('iterations', defaults.camera_iterations, 'refinements of each pose'),
-            ('image-size', defaults.image_size, 'width of the processed image, pixels')):
-        group.add_argument(f'--{name}', type=count, default=value, metavar='N',
-                           help=f'{text} (default {value})')
+    group = parser.add_argument_group(
+        'how the network is run', 'What is not given is as the weights were trained for.')
+    for name, text in (
+            ('window', 'keyframes after the anchors that are kept whole'),
+            ('anchors', 'first frames, which fix origin and scale'),
+            ('keyframe-interval', 'keep every N-th frame'),
+            ('iterations', 'refinements of each pose'),
+            ('image-size', 'width of the processed image, pixels')):
+        group.add_argument(f'--{name}', type=count, metavar='N', help=text)
     group.add_argument('--max-keyframes', type=count, metavar='N',
                        help='room for kept frames (default: what the recording needs where its '
-                       f'length is known, else {defaults.max_keyframes})')
+                       f'length is known, else {StreamConfig().max_keyframes})')
     group.add_argument('--device', default='auto', help='auto, cpu, cuda, cuda:N')
     group.add_argument('--dtype', default='auto', help='auto, fp32, bf16, fp16')
     group.add_argument('--backend', default='auto',
@@ -114,12 +115,16 @@ def room_for(source: Source, selection: Selection, anchors: int, interval: int) 
     return anchors + -(-max(frames - anchors, 0) // interval)
 
 
-def _stream_config(args: argparse.Namespace, source: Source, selection: Selection) -> StreamConfig:
-    room = args.max_keyframes or room_for(source, selection, args.anchors, args.keyframe_interval)
-    return StreamConfig(
-        anchor_frames=args.anchors, window=args.window, keyframe_interval=args.keyframe_interval,
-        camera_iterations=args.iterations, image_size=args.image_size, depth=False,
-        max_keyframes=room or StreamConfig().max_keyframes)
+def _stream_config(args: argparse.Namespace, source: Source, selection: Selection,
+                   trained: StreamConfig) -> StreamConfig:
+    given = {'anchor_frames': args.anchors, 'window': args.window,
+             'keyframe_interval': args.keyframe_interval, 'camera_iterations': args.iterations,
+             'image_size': args.image_size, 'max_keyframes': args.max_keyframes}
+    config = replace(trained, depth=False, **{k: v for k, v in given.items() if v is not None})
+    if args.max_keyframes:
+        return config
+    room = room_for(source, selection, config.anchor_frames, config.keyframe_interval)
+    return replace(config, max_keyframes=room or config.max_keyframes)
 
 
 @contextmanager
@@ -204,16 +209,12 @@ def run(args: argparse.Namespace) -> int:
         Something is refused; the message is one line.
 
     """
-    if args.checkpoint is None:
-        raise CheckpointError('no checkpoint: pass --checkpoint PATH (weights, .pt or '
-                              '.safetensors), or --checkpoint random to try without weights '
-                              '(the poses then mean nothing)')
     selection = Selection(args.stride, args.start, args.duration, args.max_frames)
     with open_source(args.input, args.topic, args.fps) as source:
         _log.info('%s', source.describe())
-        config = _stream_config(args, source, selection)
         files = _output_files(args)
         network = load_network(args.checkpoint, args.device, args.dtype)
+        config = _stream_config(args, source, selection, recommended_stream(network))
         session = StreamSession(network, config, args.backend)
         header = (f'# {RANDOM_WARNING}\n' if network.is_random else '') + TUM_HEADER
         with LateFile(files['tum'], header) as output, _stop_on_signal() as signals, \

@@ -6,36 +6,23 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-import hashlib
 import json
 from pathlib import Path
 
 from lingbot_ros import load_network, StreamConfig, StreamSession
 from lingbot_ros.errors import CheckpointError
 from lingbot_ros.model import embedded
-from lingbot_ros.model.network import EMBEDDED, Network, TINY
-from lingbot_ros.model.random_weights import fill_random
+from lingbot_ros.model.network import EMBEDDED, TINY
 from lingbot_ros.model.recommended import parse_recommended, recommended_stream
 from lingbot_ros.stream_parts import SegmentConfig
 import pytest
-from safetensors.torch import save_file
 import torch
+from weights_maker import write_weights
 
 STREAM = {'image_size': 70, 'window': 3, 'anchor_frames': 2}
 REAL = Path(embedded.__file__).parents[1] / 'weights'
 needs_weights = pytest.mark.skipif(not (REAL / embedded.WEIGHTS_NAME).exists(),
                                    reason='the weights are not in the tree yet')
-
-
-def write_weights(folder, config=TINY, metadata=None):
-    """Write weights as they are shipped, drawn instead of trained, and their hash."""
-    network = Network(config)
-    fill_random(network)
-    file = folder / embedded.WEIGHTS_NAME
-    save_file({name: p.half() for name, p in network.named_parameters()}, file, metadata)
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    (folder / embedded.HASH_NAME).write_text(f'{digest}  {embedded.WEIGHTS_NAME}\n')
-    return network
 
 
 @pytest.fixture

@@ -16,9 +16,6 @@ import tempfile
 
 import pytest
 
-# The maker of small weights lies there.
-sys.path.insert(0, str(Path(__file__).parents[1] / 'model'))
-
 
 @pytest.fixture(scope='session')
 def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:

@@ -21,6 +21,7 @@ from ros_harness import (
     texture,
     wait_until,
 )
+from weights_maker import write_weights
 
 pytest.importorskip('rclpy')
 from diagnostic_msgs.msg import DiagnosticArray
@@ -244,7 +245,6 @@ stream_node.main()
 
 
 def test_without_any_setting_it_runs_the_weights_of_the_package(probe, start_node, tmp_path):
-    from test_embedded import write_weights
     write_weights(tmp_path, metadata={'lingbot_ros': json.dumps(
         {'stream': {'image_size': 70, 'window': 3, 'anchor_frames': 2}})})
     node = start_node(program=('-c', EMBEDDED_IN.format(folder=str(tmp_path))))

@@ -17,6 +17,7 @@ from bag_maker import image, PERIOD_NS, picture, stamp_ns, text, write_bag
 import cv2
 from lingbot_ros.cli import main
 from lingbot_ros.errors import CacheFullError, NonFinitePoseError, ShapeError, SourceError
+from lingbot_ros.model import embedded
 from lingbot_ros.records import PoseEstimate
 from lingbot_ros.sources import open_source
 from lingbot_ros.streaming.trajectory import read_kitti, read_tum
@@ -24,6 +25,7 @@ from lingbot_ros.tools.replay import room_for
 from lingbot_ros.tools.replay_run import run_replay, Selection
 import numpy as np
 import pytest
+from weights_maker import write_weights
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ['--checkpoint', 'random', '--device', 'cpu', '--anchors', '2', '--window', '3',
@@ -163,8 +165,21 @@ def test_command_writes_everything(bag, tmp_path, capsys):
     assert (tmp_path / 'two.tum').read_bytes() == out.read_bytes()
 
 
+def test_without_options_the_weights_decide(bag, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(embedded, 'weights_folder', lambda: tmp_path)
+    write_weights(tmp_path, metadata={'lingbot_ros': json.dumps({'stream': {
+        'image_size': 70, 'window': 3, 'anchor_frames': 2, 'camera_iterations': 1}})})
+    out = tmp_path / 'traj.tum'
+    assert main(['replay', str(bag), '--output', str(out), '--window', '4']) == 0
+    summary = json.loads(out.with_suffix('.json').read_text())
+    settings = summary['settings']
+    assert (settings['image_size'], settings['window'], settings['anchor_frames']) == (70, 4, 2)
+    assert summary['checkpoint'] == {'path': 'embedded', 'is_random': False}
+    assert summary['poses'] == 10 and 'RANDOM' not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize('arguments, code, message', [
-    (['{bag}'], 2, 'no checkpoint: pass --checkpoint PATH'),
+    (['{bag}', '--checkpoint', ''], 2, "no checkpoint at ''"),
     (['{bag}', '--checkpoint', '/no/such.pt'], 2, "no checkpoint at '/no/such.pt'"),
     (['/no/such', *SMALL], 2, '/no/such: no such file or folder'),
     (['{bag}', *SMALL, '--topic', '/x'], 2, 'no topic /x; image topics: /camera'),
