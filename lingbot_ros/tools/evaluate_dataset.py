@@ -201,6 +201,8 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_from(args)
     layout, root = LAYOUTS[args.dataset], Path(args.path)
     names = args.sequence or layout.names(root)
+    for name in args.sequence or ():
+        layout.load(root, name)  # refuses a wrong name before weights are read
     output = args.output or Path('evaluation')
     files = {'summary': args.json or output / 'summary.json'}
     if args.html:
