@@ -5,7 +5,7 @@
 
 Player, node and recorder are three processes, the programs that a robot runs; nothing here
 imports ROS. They meet through DDS, so a demo that ends well has shown that images, poses and
-stamps cross it.
+stamps cross it. Where the truth is known, the plot shows it, and the error is printed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ import subprocess
 import sys
 import time
 
-from lingbot_ros.errors import LingbotError
+from lingbot_ros.errors import ConfigError, EvaluationError, LingbotError
 from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
 from lingbot_ros.geometry.rigid import invert_transform
 from lingbot_ros.streaming.trajectory import read_tum, Trajectory
 from lingbot_ros.tools.plot import plot_trajectory, RANDOM_WARNING
 
+TRUTH_NAME = 'groundtruth.tum'
 POSE_TOPIC = '/lingbot/pose'
 IMAGE_TOPIC = '/camera/image_raw'
 _POLL_S = 0.2
@@ -46,9 +47,9 @@ class DemoConfig:
     output : Path
         Folder for trajectory and logs; made when absent.
     checkpoint : str
-        As for the node: a file, or 'random'.
+        As for the node: 'embedded', a file, or 'random'.
     image_size, anchor_frames, window : int
-        As for the node.
+        As for the node; 0 takes what the weights were trained for.
     rate : float
         Speed of the player, 1 being the bag's own.
     quiet_s : float
@@ -60,10 +61,10 @@ class DemoConfig:
 
     bag: Path
     output: Path
-    checkpoint: str = 'random'
-    image_size: int = 224
-    anchor_frames: int = 8
-    window: int = 16
+    checkpoint: str = 'embedded'
+    image_size: int = 0
+    anchor_frames: int = 0
+    window: int = 0
     rate: float = 0.2
     quiet_s: float = 3.0
     start_s: float = 300.0
@@ -136,7 +137,7 @@ def run_demo(config: DemoConfig) -> Path:
         node_arguments += ['--param', f'{name}:={value}']
     logs = {name: config.output / f'{name}.log' for name in ('node', 'recorder', 'player')}
     environment = dict(os.environ)
-    if config.checkpoint == 'random':
+    if config.checkpoint in ('embedded', 'random'):
         # So small a network loses more by threads that wait for each other than it gains.
         environment.setdefault('OMP_NUM_THREADS', '1')
     with (_process('node', node_arguments, logs['node'], environment) as node,
@@ -163,26 +164,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `lingbot_ros demo`."""
     defaults = DemoConfig(Path(), Path())
     parser.add_argument('bag', type=Path, metavar='BAG', help='bag with an image topic')
+    parser.add_argument('--truth', type=Path, metavar='FILE.tum',
+                        help='true trajectory (default: groundtruth.tum in the bag or beside it, '
+                        'where there is one)')
     parser.add_argument('--output', type=Path, default=Path('demo'), metavar='FOLDER',
                         help='for trajectory, plot and logs (default demo)')
     parser.add_argument('--checkpoint', default=defaults.checkpoint, metavar='PATH',
-                        help="weights (.pt or .safetensors); 'random' is the default, and its "
-                        'poses mean nothing')
+                        help="weights: 'embedded' (default), a .pt or .safetensors file, or "
+                        "'random' for poses that mean nothing")
     parser.add_argument('--rate', type=float, default=defaults.rate, metavar='FACTOR',
                         help=f'speed of the player (default {defaults.rate:g}); slower when the '
                         'node drops frames')
-    for name, value, text in (
-            ('image-size', defaults.image_size, 'width of the processed image, pixels'),
-            ('anchor-frames', defaults.anchor_frames, 'first frames, which fix origin and scale'),
-            ('window', defaults.window, 'keyframes after the anchors that are kept whole')):
-        parser.add_argument(f'--{name}', type=int, default=value, metavar='N',
-                            help=f'{text} (default {value})')
+    for name, text in (
+            ('image-size', 'width of the processed image, pixels'),
+            ('anchor-frames', 'first frames, which fix origin and scale'),
+            ('window', 'keyframes after the anchors that are kept whole')):
+        parser.add_argument(f'--{name}', type=int, default=0, metavar='N',
+                            help=f'{text} (default: as the weights were trained)')
+
+
+def truth_of(bag: Path) -> Path | None:
+    """Return the true trajectory that comes with a bag: in its folder, or beside it."""
+    for folder in (bag, bag.parent):
+        if (folder / TRUTH_NAME).is_file():
+            return folder / TRUTH_NAME
+    return None
+
+
+def _plot_against_truth(plot: Path, trajectory: Trajectory, truth: Path, title: str) -> bool:
+    """Plot with truth and print the error; without evo, say so and return False."""
+    try:
+        from lingbot_ros.evaluation.association import associate
+        from lingbot_ros.evaluation.files import read_track
+        from lingbot_ros.evaluation.result import evaluate
+        from lingbot_ros.evaluation.track import make_track
+        from lingbot_ros.tools.evaluate_plot import evaluation_figure, save_figure
+    except EvaluationError as error:
+        print(f'{truth} is left out: {error}')
+        return False
+    estimate = make_track('the trajectory', trajectory.poses, trajectory.stamps_ns)
+    result = evaluate(associate(estimate, read_track(truth)))
+    score = result.score
+    save_figure(evaluation_figure(result, title), plot)
+    print(f'against {truth}, after a Sim(3) fit: ATE {score.ate_sim3:.3g} m, '
+          f'{score.ate_percent:.2f} % of a path of {score.path_length:.2f} m; rotation over 8 '
+          f'frames {score.rotation_8_deg:.2f} degrees')
+    return True
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command: play, record, plot, and say what came out."""
     config = DemoConfig(args.bag, args.output, args.checkpoint, args.image_size,
                         args.anchor_frames, args.window, args.rate)
+    truth = args.truth or truth_of(args.bag)
+    if truth is not None and not truth.is_file():
+        raise ConfigError(f'--truth must be a trajectory file, got {truth}')
     file = run_demo(config)
     recorded = Trajectory()
     # The node publishes in odom's axes, the plot reads optical ones.
@@ -190,17 +226,21 @@ def run(args: argparse.Namespace) -> int:
     for stamp_ns, T_odom_camera in read_tum(file):
         recorded.append(stamp_ns, T_optical_odom @ T_odom_camera)
     random = config.checkpoint == 'random'
-    warning = RANDOM_WARNING if random else ''
     plot = file.with_suffix('.png')
-    plot_trajectory(plot, recorded, f'{config.bag} through ROS 2', warning)
+    title = f'{config.bag} through ROS 2'
     match = re.search(r'(\d+) images sent', (config.output / 'player.log').read_text())
     images = int(match[1]) if match else 0
     print(f'trajectory: {file} ({len(recorded)} poses from {images} images)')
     print(f'plot:       {plot}')
+    # Poses that mean nothing have no error worth a number.
+    if random or truth is None or not _plot_against_truth(plot, recorded, truth, title):
+        plot_trajectory(plot, recorded, title, RANDOM_WARNING if random else '')
     if len(recorded) < images:
         print('The node skips images while it is busy; a lower --rate loses fewer.')
     if random:
         print('The weights are random: this shows that images and poses travel, and the poses '
-              'mean nothing.\nReal ones need a checkpoint, see docs/checkpoints.md: '
-              '--checkpoint FILE')
+              'mean nothing.')
+    elif config.checkpoint == 'embedded':
+        print('The embedded weights are small; when to take the released ones, '
+              'docs/checkpoints.md says.')
     return 0
