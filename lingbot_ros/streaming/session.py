@@ -60,7 +60,8 @@ class StreamSession:
         patch = network.config.patch_px
         require(config.image_size % patch == 0,
                 f'image_size must be a multiple of the patch side ({patch}), '
-                f'got {config.image_size}')
+                f'got {config.image_size}; {round(config.image_size / patch) * patch or patch} '
+                'would do')
         require_room(config, network.config.blocks)
         self.network = network
         self.config = config
@@ -224,10 +225,8 @@ class StreamSession:
 
         Raises
         ------
-        ConfigError
-            If it is less than 1 or no integer; the window stays as it was.
-        CacheFullError
-            If the device has no memory for a window so large; it stays as it was.
+        ConfigError, CacheFullError
+            If it is no integer >= 1, or the device has no memory; the window stays as it was.
 
         """
         require_at_least('window', window, 1)
