@@ -78,13 +78,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_dataset_arguments(parser: argparse.ArgumentParser, count: Any) -> None:
-    group = parser.add_argument_group('a network over a benchmark')
+    group = parser.add_argument_group(
+        'a network over a benchmark', 'What is not given is as the weights were trained for.')
     group.add_argument('--dataset', choices=('tum', 'kitti', '7scenes', 'euroc', 'oxford_spires',
                                              'tanks', 'folder'), help='how the folder is laid out')
     group.add_argument('--sequence', action='append', metavar='NAME',
                        help='only this one; may be repeated (default: all with truth)')
     group.add_argument('--checkpoint', metavar='PATH',
-                       help="weights (.pt or .safetensors), or 'random' for a try")
+                       help="weights: 'embedded' (default) for the small network in the package, "
+                       "a .pt or .safetensors file, or 'random' for poses that mean nothing")
     group.add_argument('--output', type=Path, metavar='FOLDER',
                        help='trajectory, figures and plot of each sequence, and summary.json '
                        '(default evaluation)')
@@ -94,16 +96,16 @@ def _add_dataset_arguments(parser: argparse.ArgumentParser, count: Any) -> None:
     group.add_argument('--max-frames', type=count, metavar='N',
                        help='use at most N frames of a sequence')
     group.add_argument('--anchors', type=count, metavar='N',
-                       help='first frames, which fix origin and scale (default 8)')
+                       help='first frames, which fix origin and scale')
     group.add_argument('--window', type=count, metavar='N',
-                       help='keyframes after the anchors that are kept whole (default 64)')
+                       help='keyframes after the anchors that are kept whole')
     group.add_argument('--keyframe-interval', type=count, metavar='N',
                        help='keep every N-th frame (default: frames / 320, rounded up)')
     group.add_argument('--iterations', type=count, metavar='N',
-                       help='refinements of each pose (default 4)')
+                       help='refinements of each pose')
     group.add_argument('--image-size', type=count, metavar='N',
-                       help='width of the processed image, pixels (default: 504 for kitti, else '
-                       "what the network's position table is made for)")
+                       help='width of the processed image, pixels (the released weights: 504 '
+                       'for kitti)')
     group.add_argument('--crop', metavar='W:H',
                        help="central part of the images, or 'none' (default 504:280 for kitti, "
                        'else none)')

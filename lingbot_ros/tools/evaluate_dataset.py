@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 import logging
 from pathlib import Path
 import signal
@@ -17,12 +17,13 @@ from typing import Any
 from lingbot_ros.config import StreamConfig
 from lingbot_ros.datasets import LAYOUTS
 from lingbot_ros.datasets.base import Cropped, Layout, Sequence
-from lingbot_ros.errors import CheckpointError, ConfigError, EvaluationError, LingbotError
+from lingbot_ros.errors import ConfigError, EvaluationError, LingbotError
 from lingbot_ros.evaluation.association import associate
 from lingbot_ros.evaluation.result import evaluate, Evaluation, Settings
 from lingbot_ros.evaluation.track import make_track
 from lingbot_ros.model.checkpoint import load_network
 from lingbot_ros.model.network import Network
+from lingbot_ros.model.recommended import recommended_stream
 from lingbot_ros.sources.base import Source
 from lingbot_ros.streaming.session import StreamSession
 from lingbot_ros.streaming.trajectory import LateFile, TUM_HEADER
@@ -40,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 # Keyframes the published evaluation keeps at most, by thinning those of longer sequences.
 KEPT_FRAMES = 320
-# Where a network's position table is made for this width, a layout's own width is used.
+# Weights made for this width run at a layout's own width.
 _PUBLISHED_WIDTH = 518
 
 
@@ -100,23 +101,18 @@ def interval_for(frames: int) -> int:
     return max(1, -(-frames // KEPT_FRAMES))
 
 
-def native_width(network: Network) -> int:
-    """Return the image width that a network's position table is made for, pixels."""
-    return network.config.encoder.grid * network.config.patch_px
-
-
-def _plan(args: argparse.Namespace, layout: Layout, network: Network) -> Plan:
-    native = native_width(network)
-    width = layout.image_width if layout.image_width and native == _PUBLISHED_WIDTH else native
-    defaults = StreamConfig()
+def plan_for(args: argparse.Namespace, layout: Layout, network: Network) -> Plan:
+    """Return how to run: as asked for, else as the weights were trained and as published."""
+    trained = recommended_stream(network)
+    if layout.image_width and trained.image_size == _PUBLISHED_WIDTH:
+        trained = replace(trained, image_size=layout.image_width)
+    given = {'anchor_frames': args.anchors, 'window': args.window,
+             'camera_iterations': args.iterations, 'image_size': args.image_size}
     return Plan(
         Selection(stride=args.stride or layout.stride, max_frames=args.max_frames),
         layout.crop if args.crop is None else _crop(args.crop),
-        StreamConfig(anchor_frames=args.anchors or defaults.anchor_frames,
-                     window=args.window or defaults.window,
-                     camera_iterations=args.iterations or defaults.camera_iterations,
-                     image_size=args.image_size or width, depth=False,
-                     max_keyframes=max(defaults.max_keyframes, args.anchors or 0)),
+        replace(trained, depth=False, max_keyframes=max(trained.max_keyframes, args.anchors or 0),
+                **{name: value for name, value in given.items() if value is not None}),
         args.keyframe_interval, args.backend or 'auto')
 
 
@@ -168,9 +164,8 @@ def run_sequence(sequence: Sequence, network: Network, plan: Plan, settings: Set
     frames = min(frames, selection.max_frames or frames)
     interval = plan.keyframe_interval or interval_for(frames)
     anchors = plan.stream.anchor_frames
-    config = StreamConfig(**{
-        **vars(plan.stream), 'keyframe_interval': interval,
-        'max_keyframes': anchors + -(-max(frames - anchors, 0) // interval)})
+    config = replace(plan.stream, keyframe_interval=interval,
+                     max_keyframes=anchors + -(-max(frames - anchors, 0) // interval))
     outcome = Outcome(sequence.name, sequence.unit, interval)
     session = StreamSession(network, config, plan.backend)
     header = (f'# {RANDOM_WARNING}\n' if network.is_random else '') + TUM_HEADER
@@ -194,10 +189,6 @@ def run_sequence(sequence: Sequence, network: Network, plan: Plan, settings: Set
 
 def run(args: argparse.Namespace) -> int:
     """Run a benchmark; see `lingbot_ros.tools.evaluate.run`."""
-    if args.checkpoint is None:
-        raise CheckpointError('no checkpoint: pass --checkpoint PATH (weights, .pt or '
-                              '.safetensors), or --checkpoint random to try without weights '
-                              '(the poses then mean nothing)')
     settings = settings_from(args)
     layout, root = LAYOUTS[args.dataset], Path(args.path)
     names = args.sequence or layout.names(root)
@@ -213,8 +204,9 @@ def run(args: argparse.Namespace) -> int:
                           'place with --output')
     for path in (*files.values(), *(output / f'{stem}.tum' for stem in stems.values())):
         prepare_output(path)
-    network = load_network(args.checkpoint, args.device or 'auto', args.dtype or 'auto')
-    plan = _plan(args, layout, network)
+    checkpoint = 'embedded' if args.checkpoint is None else args.checkpoint
+    network = load_network(checkpoint, args.device or 'auto', args.dtype or 'auto')
+    plan = plan_for(args, layout, network)
     if network.is_random:
         _log.warning('%s', RANDOM_WARNING)
     outcomes: list[Outcome] = []
@@ -224,7 +216,7 @@ def run(args: argparse.Namespace) -> int:
                                  args.interpolate, lambda: bool(stopped)))
             if stopped:
                 break
-    record = _record(args, network, plan, outcomes)
+    record = _record(args, checkpoint, network, plan, outcomes)
     write_json(files['summary'], record)
     _report(args, files, outcomes, record)
     if stopped:
@@ -287,11 +279,11 @@ def _summary(outcomes: list[Outcome]) -> dict[str, dict[str, float]]:
     return rows
 
 
-def _record(args: argparse.Namespace, network: Network, plan: Plan,
+def _record(args: argparse.Namespace, checkpoint: str, network: Network, plan: Plan,
             outcomes: list[Outcome]) -> dict[str, Any]:
     record: dict[str, Any] = plain({
         'version': args.version, 'dataset': args.dataset, 'root': str(args.path),
-        'checkpoint': {'path': str(args.checkpoint), 'is_random': network.is_random},
+        'checkpoint': {'path': checkpoint, 'is_random': network.is_random},
         'device': str(network.device), 'dtype': str(network.dtype).removeprefix('torch.'),
         'settings': {**asdict(plan), 'interpolate': args.interpolate},
         'summary': _summary(outcomes)})
@@ -303,7 +295,7 @@ def _report(args: argparse.Namespace, files: dict[str, Path], outcomes: list[Out
     rows = _summary(outcomes)
     if args.html:
         args.html.write_text(html_page(
-            f'{args.dataset}: {args.checkpoint}',
+            f'{args.dataset}: {record["checkpoint"]["path"]}',
             [(outcome.name, outcome.evaluation, outcome.unit) for outcome in outcomes
              if outcome.evaluation is not None], record, rows), encoding='utf-8')
     if rows:

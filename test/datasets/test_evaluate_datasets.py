@@ -20,12 +20,14 @@ from excerpt import (
     random_transform,
 )
 from lingbot_ros.cli import main
+from lingbot_ros.model import embedded
 from lingbot_ros.records import PoseEstimate
 from lingbot_ros.tools import evaluate_dataset
 from lingbot_ros.tools.evaluate_dataset import interval_for
 import numpy as np
 import pytest
 from spires import make_oxford_spires
+from weights_maker import write_weights
 
 pytest.importorskip('evo')
 
@@ -272,10 +274,20 @@ def test_nothing_is_written_into_the_dataset(tmp_path, capsys):
     assert not (tmp_path / 'data' / 'out').exists()
 
 
-def test_a_checkpoint_is_needed(tmp_path, capsys):
+def test_without_options_the_weights_decide(tmp_path, no_plots, monkeypatch):
+    folder = tmp_path / 'weights'
+    folder.mkdir()
+    monkeypatch.setattr(embedded, 'weights_folder', lambda: folder)
+    write_weights(folder, metadata={'lingbot_ros': json.dumps({'stream': {
+        'image_size': 70, 'window': 3, 'anchor_frames': 2, 'camera_iterations': 1}})})
     make_folder(tmp_path / 'data' / 'a')
-    assert main(['evaluate', '--dataset', 'folder', str(tmp_path / 'data')]) == 2
-    assert 'no checkpoint' in capsys.readouterr().err
+    assert main(['evaluate', '--dataset', 'folder', str(tmp_path / 'data'), '--output',
+                 str(tmp_path / 'out'), '--window', '4']) == 0
+    record = json.loads((tmp_path / 'out' / 'summary.json').read_text())
+    assert record['checkpoint'] == {'path': 'embedded', 'is_random': False}
+    stream = record['settings']['stream']
+    assert (stream['image_size'], stream['window'], stream['anchor_frames']) == (70, 4, 2)
+    assert not (tmp_path / 'out' / 'a.tum').read_text().startswith('# RANDOM')
 
 
 def test_summary_json_has_no_nan(tmp_path, no_plots, oracle):

@@ -30,7 +30,7 @@ ALLOWED = {
     'streaming': {'attention', 'cache', 'geometry', 'model'},
     'imaging': set(),
     'sources': {'imaging'},
-    'evaluation': {'geometry'},
+    'evaluation': {'geometry', 'streaming'},
     'datasets': {'evaluation', 'geometry', 'imaging', 'sources'},
     'ros': {'geometry', 'imaging', 'model', 'sources', 'streaming'},
     'tools': {'datasets', 'evaluation', 'geometry', 'imaging', 'model', 'sources', 'streaming'},
