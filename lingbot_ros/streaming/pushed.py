@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
+from lingbot_ros.streaming.motion import thumbnail
 from torch import Tensor
 
 
@@ -29,3 +31,8 @@ class Pushed:
     pixels: Tensor
     stamp_ns: int
     index: int
+
+    @cached_property
+    def thumbnail(self) -> Tensor:
+        """Small image that tells whether the camera rests."""
+        return thumbnail(self.pixels)
