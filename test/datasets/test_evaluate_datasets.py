@@ -29,8 +29,6 @@ import pytest
 from spires import make_oxford_spires
 from weights_maker import write_weights
 
-pytest.importorskip('evo')
-
 
 def make(kind, root):
     """Write one sequence of a layout; return its name and how many frames it has."""

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from lingbot_ros.evaluation.association import Matched
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
 import numpy as np
 
@@ -54,4 +53,5 @@ def turned(poses, degrees, axis='x'):
 
 def matched(estimate, truth, seconds=None, numbers=None):
     """Return poses as if they had been associated."""
+    from lingbot_ros.evaluation.association import Matched  # needs evo, unlike the curves
     return Matched(estimate, truth, seconds, numbers, len(estimate), len(truth), 0)
