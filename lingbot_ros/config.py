@@ -9,12 +9,13 @@ settings. Small networks of the same family use the same classes with other numb
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lingbot_ros.checks import require, require_at_least
 from lingbot_ros.stream_parts import (
     AnchorConfig,
+    CovarianceModel,
     KeyframeConfig,
     SegmentConfig,
     TrackingConfig,
@@ -205,6 +206,8 @@ class StreamConfig:
         How the stream goes on when the room for kept frames is used up; None: it does not.
     tracking : TrackingConfig or None
         When a pose is no longer believed; None: it always is.
+    covariance : CovarianceModel
+        How wrong poses are; stated where tracking is judged.
 
     """
 
@@ -219,6 +222,7 @@ class StreamConfig:
     keyframes: KeyframeConfig = field(default_factory=KeyframeConfig)
     segments: SegmentConfig | None = None
     tracking: TrackingConfig | None = None
+    covariance: CovarianceModel = field(default_factory=CovarianceModel)
 
     def __post_init__(self) -> None:
         """Check every field."""
@@ -245,8 +249,20 @@ class StreamConfig:
             Anchors and keyframes by motion, segments that join, tracking judged.
 
         """
-        return cls(**{'anchors': AnchorConfig('motion'), 'keyframes': KeyframeConfig('auto'),
-                      'segments': SegmentConfig(), 'tracking': TrackingConfig(), **changes})
+        return cls(**changes).without_end()
+
+    def without_end(self) -> StreamConfig:
+        """Return these settings with the parts of a stream without an end, where there are none."""
+        parts: dict[str, Any] = {}
+        if self.anchors.policy == 'first':
+            parts['anchors'] = replace(self.anchors, policy='motion')
+        if self.keyframes.policy == 'interval':
+            parts['keyframes'] = replace(self.keyframes, policy='auto')
+        if self.segments is None:
+            parts['segments'] = SegmentConfig()
+        if self.tracking is None:
+            parts['tracking'] = TrackingConfig()
+        return replace(self, **parts)
 
     @property
     def kept_frames(self) -> int:

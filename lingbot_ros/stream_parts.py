@@ -1,7 +1,7 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Settings of the parts of a stream: anchors, keyframes, segments, tracking.
+Settings of the parts of a stream: anchors, keyframes, segments, tracking, covariance.
 
 `StreamConfig` holds one of each. Motion is the mean distance that the pixels of a keyframe travel
 in the image, by pose and depth, as a fraction of the image width, so that it means the same at
@@ -10,7 +10,7 @@ every image size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from lingbot_ros.checks import require, require_at_least, require_between
 
@@ -166,3 +166,57 @@ class TrackingConfig:
             require_between(f'tracking {name}', vars(self)[name], 0.0, 1e6)
         for name in ('confidence', 'residual', 'sharpness', 'similarity'):
             require_between(f'tracking {name}', vars(self)[name], 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class CovarianceModel:
+    """
+    How wrong poses are; `benchmarks/covariance.py` fits the coefficients to a network.
+
+    All are standard deviations; see `lingbot_ros.streaming.covariance` for what they mean.
+
+    The first seven say how a stream drifts, the last three what a restart adds, which nothing can
+    calibrate: the camera's motion while it was lost is not known.
+
+    Attributes
+    ----------
+    position_noise : float
+        Of each single position, typical depths.
+    rotation_noise : float
+        Of each single rotation, rad.
+    position_walk : float
+        Of position after a way of one depth, depths.
+    rotation_walk : float
+        Of rotation after a way of one depth, rad.
+    turn_walk : float
+        Of rotation after a turn of one radian, rad.
+    scale_start : float
+        Of the scale that the anchors fixed, as a part of it.
+    scale_walk : float
+        Of the scale after a way of one depth, as a part of it.
+    restart_position : float
+        Of position after a restart at the last good pose, depths.
+    restart_rotation : float
+        Of rotation after a restart, rad.
+    restart_scale : float
+        Of the scale after a restart, as a part of it.
+
+    """
+
+    position_noise: float = 0.02
+    rotation_noise: float = 0.01
+    position_walk: float = 0.05
+    rotation_walk: float = 0.01
+    turn_walk: float = 0.03
+    scale_start: float = 0.05
+    scale_walk: float = 0.02
+    restart_position: float = 0.3
+    restart_rotation: float = 0.2
+    restart_scale: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        for field in fields(self):
+            require_between(f'covariance {field.name}', vars(self)[field.name], 0.0, 10.0)
+        require_between('covariance position_noise', self.position_noise, 1e-4, 10.0)
+        require_between('covariance rotation_noise', self.rotation_noise, 1e-4, 10.0)

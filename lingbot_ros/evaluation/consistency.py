@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from lingbot_ros.errors import ShapeError
 from lingbot_ros.geometry.rotation import rotation_vector
-from lingbot_ros.streaming.covariance import CovarianceModel, PoseUncertainty
+from lingbot_ros.stream_parts import CovarianceModel
+from lingbot_ros.streaming.covariance import PoseUncertainty
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

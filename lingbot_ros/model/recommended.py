@@ -21,6 +21,7 @@ from lingbot_ros.config import StreamConfig
 from lingbot_ros.errors import CheckpointError, ConfigError
 from lingbot_ros.stream_parts import (
     AnchorConfig,
+    CovarianceModel,
     KeyframeConfig,
     SegmentConfig,
     TrackingConfig,
@@ -29,8 +30,9 @@ from torch import nn
 
 METADATA_KEY = 'lingbot_ros'
 
-_PARTS: dict[str, type] = {'anchors': AnchorConfig, 'keyframes': KeyframeConfig,
-                           'segments': SegmentConfig, 'tracking': TrackingConfig}
+_PARTS: dict[str, type] = {
+    'anchors': AnchorConfig, 'covariance': CovarianceModel, 'keyframes': KeyframeConfig,
+    'segments': SegmentConfig, 'tracking': TrackingConfig}
 # What to hand out is the user's choice, whatever the weights were trained for.
 _NAMES = sorted(set(vars(StreamConfig())) - {'depth'})
 

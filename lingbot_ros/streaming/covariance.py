@@ -13,12 +13,11 @@ depths of the scene, so that the model does not depend on the unit or on the fra
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Any
 
-from lingbot_ros.checks import require_between
 from lingbot_ros.errors import ShapeError
 from lingbot_ros.geometry.rotation import rotation_angle
+from lingbot_ros.stream_parts import CovarianceModel
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -30,58 +29,6 @@ _WORST = np.array([100.0] * 3 + [np.pi] * 3 + [1.0])
 # A doubtful pose is this much worse at most.
 _LEAST_SCORE = 0.1
 _SMALLEST_DEPTH = 1e-6
-
-
-@dataclass(frozen=True)
-class CovarianceModel:
-    """
-    Coefficients, standard deviations all; `benchmarks/covariance.py` fits those of a network.
-
-    The first seven say how a stream drifts, the last three what a restart adds, which nothing can
-    calibrate: the camera's motion while it was lost is not known.
-
-    Attributes
-    ----------
-    position_noise : float
-        Of each single position, typical depths.
-    rotation_noise : float
-        Of each single rotation, rad.
-    position_walk : float
-        Of position after a way of one depth, depths.
-    rotation_walk : float
-        Of rotation after a way of one depth, rad.
-    turn_walk : float
-        Of rotation after a turn of one radian, rad.
-    scale_start : float
-        Of the scale that the anchors fixed, as a part of it.
-    scale_walk : float
-        Of the scale after a way of one depth, as a part of it.
-    restart_position : float
-        Of position after a restart at the last good pose, depths.
-    restart_rotation : float
-        Of rotation after a restart, rad.
-    restart_scale : float
-        Of the scale after a restart, as a part of it.
-
-    """
-
-    position_noise: float = 0.02
-    rotation_noise: float = 0.01
-    position_walk: float = 0.05
-    rotation_walk: float = 0.01
-    turn_walk: float = 0.03
-    scale_start: float = 0.05
-    scale_walk: float = 0.02
-    restart_position: float = 0.3
-    restart_rotation: float = 0.2
-    restart_scale: float = 0.5
-
-    def __post_init__(self) -> None:
-        """Check every field."""
-        for field in fields(self):
-            require_between(f'covariance {field.name}', vars(self)[field.name], 0.0, 10.0)
-        require_between('covariance position_noise', self.position_noise, 1e-4, 10.0)
-        require_between('covariance rotation_noise', self.rotation_noise, 1e-4, 10.0)
 
 
 class PoseUncertainty:

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from lingbot_ros.geometry.pose_encoding import decode_intrinsics
 from lingbot_ros.records import PoseEstimate, Tracking
+from lingbot_ros.stream_parts import CovarianceModel
 from lingbot_ros.streaming.cached_stream import RawOutput
+from lingbot_ros.streaming.covariance import PoseUncertainty
 from lingbot_ros.streaming.published import Pose
 from lingbot_ros.streaming.pushed import Pushed
 import numpy as np
@@ -22,21 +24,27 @@ class Estimates:
         Height and width of the network input, pixels.
     depth : bool
         Whether depth is handed out.
+    covariance : CovarianceModel
+        How wrong poses are.
 
     Attributes
     ----------
     K : ndarray of float64, shape [3, 3]
         Intrinsics of the last frame that was not lost.
+    uncertainty : PoseUncertainty
+        Of the poses handed out; follows those whose tracking is judged.
 
     """
 
-    def __init__(self, size: tuple[int, int], depth: bool) -> None:
+    def __init__(self, size: tuple[int, int], depth: bool, covariance: CovarianceModel) -> None:
         self._size = size
         self._depth = depth
         self.K = np.array([[np.inf, 0, size[1] / 2], [0, np.inf, size[0] / 2], [0, 0, 1]])
+        self.uncertainty = PoseUncertainty(covariance)
 
     def of(self, frame: Pushed, raw: RawOutput, row: int, published: Pose, kind: str,
-           segment: int, scale: float, tracking: Tracking | None) -> PoseEstimate:
+           segment: int, scale: float, tracking: Tracking | None,
+           typical_depth: float) -> PoseEstimate:
         """
         Make the estimate of a frame that is not lost.
 
@@ -58,6 +66,8 @@ class Estimates:
             Its unit in published units.
         tracking : Tracking or None
             How far the pose is believed.
+        typical_depth : float
+            Of the scene, in the unit of the segment; NaN where it was not measured.
 
         Returns
         -------
@@ -73,7 +83,9 @@ class Estimates:
             K=self.K, image_size=self._size, is_anchor=kind == 'anchor',
             is_keyframe=kind != 'transient', pose_encoding=raw.pose_encoding[row],
             depth=depth if depth is None or scale == 1 else depth * scale,
-            depth_confidence=confidence, segment=segment, tracking=tracking)
+            depth_confidence=confidence, segment=segment, tracking=tracking,
+            covariance=None if tracking is None else self.uncertainty.follow(
+                published, frame.stamp_ns, typical_depth * scale, tracking.score))
 
     def lost(self, frame: Pushed, raw: RawOutput, published: Pose, segment: int,
              tracking: Tracking | None) -> PoseEstimate:
@@ -93,4 +105,5 @@ class Estimates:
         return PoseEstimate(
             frame_index=frame.index, stamp_ns=frame.stamp_ns, T_world_camera=published.copy(),
             K=self.K, image_size=self._size, is_anchor=False, is_keyframe=False,
-            pose_encoding=raw.pose_encoding[0], segment=segment, tracking=tracking)
+            pose_encoding=raw.pose_encoding[0], segment=segment, tracking=tracking,
+            covariance=None if tracking is None else self.uncertainty.lost(frame.stamp_ns))

@@ -9,6 +9,7 @@ Their order is known here alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 
 from lingbot_ros.streaming.cached_stream import Measure, RawOutput
 from lingbot_ros.streaming.judgement import Judge
@@ -31,6 +32,8 @@ class Measured:
         Since the last keyframe, by pose and depth; fraction of the image width.
     apparent : float or None
         Since the image that tells rest; None where nothing is measured.
+    depth : float
+        Typical depth, in the unit of the segment; NaN where nothing is measured.
     numbers : list of float
         For the judge; empty without one.
 
@@ -38,7 +41,25 @@ class Measured:
 
     motion: float
     apparent: float | None
+    depth: float
     numbers: list[float]
+
+
+def typical_depth(depth: Tensor) -> Tensor:
+    """
+    Harmonic mean of a depth image: what is near moves in the image, and the sky does not count.
+
+    Parameters
+    ----------
+    depth : Tensor of float32, shape [H, W]
+        Positive.
+
+    Returns
+    -------
+    Tensor of float32, shape []
+
+    """
+    return 1 / (1 / depth).mean()
 
 
 class FrameMeasures:
@@ -84,7 +105,8 @@ class FrameMeasures:
 
         def measure(encodings: Tensor, depths: Tensor, confidences: Tensor) -> Tensor:
             own = torch.stack((reference.motion(encodings[0]),
-                               apparent_motion(thumbnail(frame.pixels), still)))
+                               apparent_motion(thumbnail(frame.pixels), still),
+                               typical_depth(depths[0])))
             if judge is None:
                 return own
             return torch.cat((own, judge.measure(frame.pixels, encodings[0], depths[0],
@@ -96,8 +118,9 @@ class FrameMeasures:
         """Read what was measured, if anything was."""
         numbers = raw.measures.tolist()
         if not numbers:
-            return Measured(0.0, None, [])
-        return Measured(numbers[0], numbers[1], numbers[2:])
+            return Measured(0.0, None, math.nan, [])
+        motion, apparent, depth, *judged = numbers
+        return Measured(motion, apparent, depth, judged)
 
     def state(self) -> dict[str, list[Tensor]]:
         """Return all that `restore` needs."""

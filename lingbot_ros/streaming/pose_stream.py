@@ -11,6 +11,7 @@ keyframes, and else starts anew at the last pose that was believed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 from typing import Any
 
 from lingbot_ros.cache.spec import FrameKind
@@ -26,6 +27,7 @@ from lingbot_ros.streaming.published import Placed, Pose, Published
 from lingbot_ros.streaming.pushed import Pushed
 from lingbot_ros.streaming.segments import Segments
 from lingbot_ros.streaming.succession import Joined
+import numpy as np
 import torch
 
 # Less believed poses are kept out of the cache. Not all that are degraded are: a stream whose last
@@ -61,7 +63,7 @@ class PoseStream:
         self._published = Published()
         self._judge = Judge(config.tracking) if config.tracking else None
         self._measures = FrameMeasures(self._published, self._judge)
-        self._estimates = Estimates(stream.size, config.depth)
+        self._estimates = Estimates(stream.size, config.depth, config.covariance)
         self.segments = Segments(stream, config, self._published, self._measures)
         self.tracking: Tracking | None = None
         self._later = 0
@@ -165,7 +167,7 @@ class PoseStream:
             stream.promote()
         stream.commit()
         segments.policy.count(keep)
-        return self._publish(frame, raw, placed, keep, joined)
+        return self._publish(frame, raw, placed, keep, joined, measured.depth)
 
     @property
     def _believed(self) -> bool:
@@ -184,12 +186,12 @@ class PoseStream:
             return None
 
     def _publish(self, frame: Pushed, raw: RawOutput, placed: Placed, keep: bool,
-                 joined: Joined | None) -> PoseEstimate:
+                 joined: Joined | None, depth: float) -> PoseEstimate:
         self._published.publish(placed)
         if keep:
             self.segments.remember(frame, raw, 0, placed.steady)
         estimate = self._estimate(frame, raw, 0, placed.published,
-                                  'keyframe' if keep or joined else 'transient')
+                                  'keyframe' if keep or joined else 'transient', depth)
         if joined is not None:
             self._change_over(frame, joined)
         elif self._config.hands_over:
@@ -198,7 +200,7 @@ class PoseStream:
 
     def _change_over(self, frame: Pushed, joined: Joined) -> None:
         """Go on with the next segment; the frame, which is published already, is its keyframe."""
-        self.segments.enter(joined)
+        self._enter(joined)
         raw = self.stream.run(frame.patches[None], 'keyframe')
         pose = self._pose_of(raw)
         if pose is None:
@@ -209,6 +211,14 @@ class PoseStream:
         self.segments.remember(frame, raw, 0, steady)
         self.segments.policy.count(True)
         self._published.meet(steady)
+
+    def _enter(self, joined: Joined) -> None:
+        self.segments.enter(joined)
+        fit = joined.report
+        # Ratios of one frame err together: as many samples as frames.
+        self._estimates.uncertainty.joined(
+            float(np.radians(fit.rotation_deg)), fit.translation,
+            fit.scale_spread / fit.shared_frames**0.5)
 
     def _recover(self, frame: Pushed, raw: RawOutput, has_pose: bool) -> PoseEstimate:
         """Answer a lost frame; after several, look for the last keyframes, then start anew."""
@@ -230,7 +240,7 @@ class PoseStream:
     def _relocalise(self, frame: Pushed, joined: Joined) -> PoseEstimate | None:
         """Go on from the last keyframes, if they show what the frame shows."""
         assert self._judge is not None
-        self.segments.enter(joined)
+        self._enter(joined)
         raw = self.stream.run(frame.patches[None], 'transient', self._measures.of(frame))
         pose = self._pose_of(raw)
         if pose is None or not self._judge.recognises(self._measures.read(raw).numbers):
@@ -255,6 +265,8 @@ class PoseStream:
             self.stream.discard()
             return self._lost(frame, raw)
         self.stream.commit()
+        if not first:
+            self._estimates.uncertainty.restarted()
         self.segments.enter_anew(frame, raw, pose)
         return self._resume(frame, raw, self._published.pose, 'anchor',
                             'the first image to see anything' if first
@@ -276,9 +288,9 @@ class PoseStream:
                                     self.tracking)
 
     def _estimate(self, frame: Pushed, raw: RawOutput, row: int, published: Pose,
-                  kind: str) -> PoseEstimate:
+                  kind: str, depth: float = math.nan) -> PoseEstimate:
         return self._estimates.of(frame, raw, row, published, kind, self.segments.number,
-                                  self.segments.scale, self.tracking)
+                                  self.segments.scale, self.tracking, depth)
 
     def state(self) -> dict[str, Any]:
         """Return all that `restore` needs."""
@@ -289,7 +301,8 @@ class PoseStream:
             'judge': None if self._judge is None else self._judge.state(),
             'tracking': None if tracking is None else [
                 tracking.state.value, tracking.score, tracking.reason],
-            'K': self._estimates.K, 'later': self._later, 'searching': self._searching}
+            'K': self._estimates.K, 'uncertainty': self._estimates.uncertainty.state(),
+            'later': self._later, 'searching': self._searching}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what `state` returned."""
@@ -303,4 +316,5 @@ class PoseStream:
         self.tracking = None if tracking is None else Tracking(
             TrackingState(tracking[0]), *tracking[1:])
         self._estimates.K = state['K']
+        self._estimates.uncertainty.restore(**state['uncertainty'])
         self._later, self._searching = state['later'], state['searching']

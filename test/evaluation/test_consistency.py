@@ -12,7 +12,7 @@ from lingbot_ros.evaluation.consistency import (
 )
 from lingbot_ros.geometry.rigid import make_transform
 from lingbot_ros.geometry.rotation import matrix_from_rotation_vector
-from lingbot_ros.streaming.covariance import CovarianceModel
+from lingbot_ros.stream_parts import CovarianceModel
 import numpy as np
 import pytest
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from lingbot_ros.errors import ConfigError, ShapeError
 from lingbot_ros.geometry.rotation import matrix_from_rotation_vector
 from lingbot_ros.geometry.similarity import Similarity
-from lingbot_ros.streaming.covariance import CovarianceModel, PoseUncertainty, rotate_covariance
+from lingbot_ros.stream_parts import CovarianceModel
+from lingbot_ros.streaming.covariance import PoseUncertainty, rotate_covariance
 import numpy as np
 import pytest
 
