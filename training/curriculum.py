@@ -31,7 +31,7 @@ class Stage:
     rendered: int
 
 
-STAGES = (Stage(0.0, 8, 24), Stage(0.35, 16, 36), Stage(0.62, 32, 64), Stage(0.86, 64, 96))
+STAGES = (Stage(0.0, 8, 24), Stage(0.35, 16, 36), Stage(0.58, 32, 64), Stage(0.84, 64, 96))
 #: Share of samples of an earlier stage once a later one has begun.
 EARLIER = 0.25
 #: Height, width and share: 4:3, 16:9, square, and the wide images of a car.

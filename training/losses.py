@@ -21,6 +21,8 @@ LEAST_TURN = 0.05
 ITERATION_DECAY = 0.7
 #: Of the log-confidence; the larger, the surer the network dares to be.
 CONFIDENCE_WEIGHT = 0.2
+#: Bound of log (confidence - 1).
+MOST_CONFIDENT = 4.0
 #: Inverse temperature of the matching loss; descriptors have unit length, so it is a bound.
 SHARPNESS = 16.0
 #: Auxiliary flow is bounded to this many patches.
@@ -122,14 +124,16 @@ def pose_loss(totals: list[Tensor], targets: Targets) -> tuple[Tensor, dict[str,
     return (parts * ITERATION_DECAY ** powers).sum(), measures
 
 
-def depth_loss(depth: Tensor, confidence: Tensor, truth: Tensor) -> tuple[Tensor, Tensor]:
+def depth_loss(logits: Tensor, truth: Tensor) -> tuple[Tensor, Tensor]:
     """
     Error of log depth weighed by the confidence, which pays for being unsure.
 
     Parameters
     ----------
-    depth, confidence, truth : Tensor of float32, shape [frames, H, W]
-        Truth is 0 where there is nothing.
+    logits : Tensor of float32, shape [frames, 2, H, W]
+        Log depth, log (confidence - 1).
+    truth : Tensor of float32, shape [frames, H, W]
+        Depth; 0 where there is nothing.
 
     Returns
     -------
@@ -138,10 +142,14 @@ def depth_loss(depth: Tensor, confidence: Tensor, truth: Tensor) -> tuple[Tensor
 
     """
     seen = truth > 0
-    error = (depth.clamp(1e-3, 1e3).log() - truth.clamp(min=1e-3).log()).abs()
-    cost = (confidence.clamp(max=100) * error - CONFIDENCE_WEIGHT * confidence.log())
-    loss = (cost * seen).sum() / seen.sum().clamp(min=1)
-    return loss, (error.detach()[seen]).median()
+    log_depth, doubt = logits.unbind(1)
+    error = (log_depth - truth.clamp(min=1e-3).log()).abs()
+    # Where errors vanish the best confidence is infinite, so it is bounded, and called back.
+    bounded = doubt.clamp(max=MOST_CONFIDENT)
+    confidence = 1 + bounded.exp()
+    cost = confidence * error - CONFIDENCE_WEIGHT * confidence.log()
+    cost = cost * seen + 0.01 * (doubt - bounded).square()
+    return cost.sum() / seen.sum().clamp(min=1), error.detach()[seen].median()
 
 
 @dataclass(frozen=True)

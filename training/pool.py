@@ -35,8 +35,8 @@ class PoolConfig:
 
     """
 
-    sequences: int = 384
-    chunk: int = 64
+    sequences: int = 240
+    chunk: int = 40
     reuse: float = 8.0
     strides: tuple[int, ...] = (1, 1, 2, 3)
 

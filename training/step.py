@@ -65,12 +65,11 @@ def step_loss(network: Network, auxiliary: Auxiliary, sample: Sample, streaming:
         extra = auxiliary(tokens.inside, tokens.outside, specials, targets)
         taps = [tap.flatten(0, 1) for tap in tokens.taps]
         chosen = torch.randperm(len(taps[0]), device=images.device)[:depth_frames]
-        depth, confidence = network.depth([tap[chosen] for tap in taps], size)
+        logits = network.depth_head.logits([tap[chosen] for tap in taps], size)
     totals = estimate_poses(network, tokens.taps[-1][:, :, 0].float(), ITERATIONS,
                             streaming.anchors)
     pose, measures = pose_loss(totals, targets)
-    deep, error = depth_loss(depth.float(), confidence.float(),
-                             targets.depth.flatten(0, 1)[chosen])
+    deep, error = depth_loss(logits.float(), targets.depth.flatten(0, 1)[chosen])
     loss = pose + weights.depth * deep + sum(
         (extra[name] * value for name, value in vars(weights).items() if name != 'depth'),
         torch.zeros_like(pose))

@@ -130,6 +130,37 @@ class DepthHead(nn.Module):
             levels.append(self.scratch.get_submodule(f'layer{number}_rn')(resize(x)))
         return levels
 
+    def logits(self, taps: list[Tensor], size: tuple[int, int]) -> Tensor:
+        """
+        Predict what `forward` exponentiates: log depth and the log of confidence minus one.
+
+        Parameters
+        ----------
+        taps : list of four Tensors of float32, each of shape [frames, tokens, 2 * width]
+            From the aggregator, special tokens first.
+        size : tuple of int
+            Height and width of the image, pixels.
+
+        Returns
+        -------
+        Tensor of float32, shape [frames, 2, H, W]
+            Log depth, log (confidence - 1).
+
+        """
+        height, width = size
+        aspect = width / height
+        levels = self._levels(taps, (height // self.patch_px, width // self.patch_px), aspect)
+        path = levels[3]
+        for number in (4, 3, 2, 1):
+            rows, columns = levels[number - 2].shape[-2:] if number > 1 else (
+                2 * path.shape[-2], 2 * path.shape[-1])
+            fusion = self.scratch.get_submodule(f'refinenet{number}')
+            path = fusion(path, levels[number - 1] if number < 4 else None, (rows, columns))
+        x = F.interpolate(
+            self.scratch.output_conv1(path), size, mode='bilinear', align_corners=True)
+        x = x + position_embedding(x.shape[1], *size, aspect, x.device)
+        return self.scratch.output_conv2(x)
+
     def forward(self, taps: list[Tensor], size: tuple[int, int]) -> tuple[Tensor, Tensor]:
         """
         Predict depth and its confidence.
@@ -147,17 +178,5 @@ class DepthHead(nn.Module):
             Depth along the optical axis (scene units, positive) and confidence (at least 1).
 
         """
-        height, width = size
-        aspect = width / height
-        levels = self._levels(taps, (height // self.patch_px, width // self.patch_px), aspect)
-        path = levels[3]
-        for number in (4, 3, 2, 1):
-            rows, columns = levels[number - 2].shape[-2:] if number > 1 else (
-                2 * path.shape[-2], 2 * path.shape[-1])
-            fusion = self.scratch.get_submodule(f'refinenet{number}')
-            path = fusion(path, levels[number - 1] if number < 4 else None, (rows, columns))
-        x = F.interpolate(
-            self.scratch.output_conv1(path), size, mode='bilinear', align_corners=True)
-        x = x + position_embedding(x.shape[1], *size, aspect, x.device)
-        depth, confidence = self.scratch.output_conv2(x).unbind(1)
+        depth, confidence = self.logits(taps, size).unbind(1)
         return depth.exp(), 1 + confidence.exp()

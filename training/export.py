@@ -1,0 +1,45 @@
+# Copyright 2026 The lingbot_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Put the weights of a run into the package: python -m training.export RUN."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+import sys
+
+from lingbot_ros.model.embedded import HASH_NAME, WEIGHTS_NAME
+from lingbot_ros.model.recommended import METADATA_KEY, parse_recommended
+from safetensors.torch import load_file, save_file
+
+from training.state import PROGRESS, WEIGHTS
+
+FOLDER = Path(__file__).resolve().parents[1] / 'lingbot_ros' / 'weights'
+#: What the network was trained for; a session without settings runs like this.
+STREAM = {
+    'image_size': 224, 'anchor_frames': 4, 'window': 8,
+}
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('run', type=Path, help='folder of a run')
+    parser.add_argument('--output', type=Path, default=FOLDER)
+    args = parser.parse_args()
+    progress = json.loads((args.run / PROGRESS).read_text(encoding='utf-8'))
+    text = json.dumps({'stream': STREAM, 'training': progress}, sort_keys=True)
+    parse_recommended(text, 'the settings of this file')
+    args.output.mkdir(parents=True, exist_ok=True)
+    path = args.output / WEIGHTS_NAME
+    save_file(load_file(args.run / WEIGHTS), path, {METADATA_KEY: text})
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    (args.output / HASH_NAME).write_text(f'{digest}  {WEIGHTS_NAME}\n', encoding='utf-8')
+    print(f'{path}: {path.stat().st_size / 1e6:.1f} MB, SHA-256 {digest}')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
