@@ -252,7 +252,7 @@ class StreamConfig:
         return cls(**changes).without_end()
 
     def without_end(self) -> StreamConfig:
-        """Return these settings with the parts of a stream without an end, where there are none."""
+        """Return these settings with what they lack of a stream without an end."""
         parts: dict[str, Any] = {}
         if self.anchors.policy == 'first':
             parts['anchors'] = replace(self.anchors, policy='motion')

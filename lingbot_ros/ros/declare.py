@@ -33,7 +33,8 @@ def _descriptor(row: Parameter) -> ParameterDescriptor:
             from_value=0 if row.automatic else int(row.low), to_value=int(row.high), step=0)]
     if row.kind == 'double' and row.low is not None and row.high is not None:
         descriptor.floating_point_range = [FloatingPointRange(
-            from_value=float(row.low), to_value=float(row.high), step=0.0)]
+            from_value=0.0 if row.automatic else float(row.low), to_value=float(row.high),
+            step=0.0)]
     return descriptor
 
 

@@ -59,7 +59,7 @@ class Status:
 
 def state_of(status: Status, now_s: float) -> str:
     """
-    State in one word: loading, no_images, initialising or tracking.
+    State in one word: loading, no_images, or that of the last frame.
 
     Parameters
     ----------
@@ -77,6 +77,9 @@ def state_of(status: Status, now_s: float) -> str:
         return 'loading'
     if status.last_image_s is None or now_s - status.last_image_s > STALE_S:
         return 'no_images'
+    tracking = status.engine.session.snapshot().tracking
+    if tracking is not None:
+        return str(tracking.state)
     if status.waiting or not status.counters.processed:
         return 'initialising'
     return 'tracking'
@@ -104,6 +107,9 @@ def report(status: Status, now_s: float) -> dict[str, str]:
 
     """
     engine, counters = status.engine, status.counters
+    snapshot = engine.session.snapshot() if engine else None
+    tracking = snapshot.tracking if snapshot else None
+    join = snapshot.last_join if snapshot else None
     return {
         'state': state_of(status, now_s),
         'image_topic': status.image_topic,
@@ -121,8 +127,19 @@ def report(status: Status, now_s: float) -> dict[str, str]:
         'dtype': engine.dtype if engine else 'unknown',
         'backend': engine.backend if engine else 'unknown',
         'settings': engine.settings if engine else 'unknown',
-        'window': str(engine.session.window) if engine else 'unknown',
-        'cache_bytes': str(engine.session.cache_bytes) if engine else '0',
+        'tracking_score': f'{tracking.score:.3f}' if tracking else 'unknown',
+        'tracking_reason': tracking.reason if tracking else '',
+        'window': str(snapshot.window) if snapshot else 'unknown',
+        'cache_bytes': str(snapshot.cache_bytes) if snapshot else '0',
+        'pages_used': str(snapshot.pages_used) if snapshot else '0',
+        'pages_total': str(snapshot.pages_total) if snapshot else '0',
+        'segment': str(snapshot.segment) if snapshot else '0',
+        'keyframes': str(snapshot.keyframes) if snapshot else '0',
+        'joins': str(snapshot.joins) if snapshot else '0',
+        'bad_joins': str(snapshot.bad_joins) if snapshot else '0',
+        'last_join': join.summary if join else '',
+        'stage_ms': ', '.join(f'{stage} {1e3 * seconds:.1f}' for stage, seconds
+                              in snapshot.stage_seconds.items()) if snapshot else '',
         'resets': str(counters.resets),
         'last_reset_reason': counters.last_reset_reason,
         'metric_scale': 'false',
@@ -172,6 +189,8 @@ class DiagnosticsPublisher:
         if values['state'] == 'no_images':
             publishers = self._node.count_publishers(self._status.image_topic)
             warnings.append(f'no images on {self._status.image_topic} ({publishers} publishers)')
+        if values['state'] in ('degraded', 'lost'):
+            warnings.append(f'{values["state"]}: {values["tracking_reason"]}')
         if new_faults:
             warnings.append(f'{new_faults} frames refused in the last second')
         if values['random_weights'] == 'true':

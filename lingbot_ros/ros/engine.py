@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lingbot_ros.config import StreamConfig
 from lingbot_ros.ros.parameters import describe, stream_config
@@ -74,6 +74,9 @@ def open_engine(values: Mapping[str, object]) -> Engine:
         str(values['checkpoint']), str(values['device']), str(values['dtype']))
     trained = recommended_stream(network)
     config = stream_config(values, trained)
+    if network.is_random:
+        # Poses that mean nothing would all be lost, and tests of what surrounds them need poses.
+        config = replace(config, tracking=None)
     session = StreamSession(network, config, str(values['backend']))
     patch_px = network.config.patch_px
 

@@ -107,7 +107,7 @@ class StreamNode(Node):
         self._tracker: Tracker | None = None
         self._outputs = Publishers(
             self, str(self._values['odom_frame']), str(self._values['camera_frame']),
-            bool(self._values['publish_depth']))
+            bool(self._values['publish_depth']), bool(self._values['endless']))
         self._diagnostics = DiagnosticsPublisher(self, self._status)
         self._log_handler = RosLogHandler(self)
         logging.getLogger('lingbot_ros').addHandler(self._log_handler)
@@ -201,6 +201,10 @@ class StreamNode(Node):
         for pose in poses:
             K = engine.original_K(pose.estimate.K, pose.original_size)
             self._outputs.publish(pose, K, dynamic)
+        tracking = poses[-1].estimate.tracking
+        if poses[-1].lost and tracking is not None:
+            self._log_throttled(f'lost, nothing published: {tracking.reason}')
+            return
         self._outputs.publish_path()
         self._status.processing_s.append(self._now_s() - received_s)
         stamp_ns = poses[-1].estimate.stamp_ns

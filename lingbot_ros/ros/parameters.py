@@ -16,6 +16,7 @@ from typing import Any
 
 from lingbot_ros.config import StreamConfig
 from lingbot_ros.errors import ConfigError
+from lingbot_ros.stream_parts import AnchorConfig, KeyframeConfig
 
 _KINDS: dict[str, type] = {'bool': bool, 'integer': int, 'double': float, 'string': str}
 
@@ -149,9 +150,29 @@ TABLE: tuple[Parameter, ...] = (
     Parameter('camera_iterations', 'integer', 0,
               'Refinement iterations of the camera head.', low=1, high=16, automatic=True),
     Parameter('max_keyframes', 'integer', 0,
-              'Kept frames the cache has room for; when they are used up the stream resets and '
-              'goes on at the last pose.',
+              'Without endless, kept frames the cache has room for; when they are used up the '
+              'stream resets and goes on at the last pose.',
               unit='keyframes', low=1, high=1000000, automatic=True),
+    Parameter('endless', 'bool', True,
+              'Run without end: anchors and keyframes by motion, segments that are joined, poses '
+              'that are judged. False runs one cache as the reference does, until max_keyframes.'),
+    Parameter('keyframe_policy', 'string', 'trained',
+              'With endless, which frames are kept: by motion (auto), by motion or after 30 '
+              'frames (motion), by keyframe_interval (interval); trained is what the weights say, '
+              'or auto.', choices=('trained', 'auto', 'motion', 'interval')),
+    Parameter('keyframe_motion', 'double', 0.0,
+              'With endless, mean motion of the pixels between two keyframes.',
+              unit='image widths', low=0.01, high=1.0, automatic=True),
+    Parameter('segment_keyframes', 'integer', 0,
+              'With endless, kept frames after which a new cache takes over.',
+              unit='keyframes', low=16, high=100000, automatic=True),
+    Parameter('overlap_keyframes', 'integer', 0,
+              'With endless, last keyframes that the new cache begins with.',
+              unit='keyframes', low=1, high=64, automatic=True),
+    Parameter('lost_frames', 'integer', 10,
+              'With endless, lost frames in a row before the stream looks for its last keyframes, '
+              'or starts anew at the last pose that was believed.',
+              unit='frames', low=1, high=10000),
     Parameter('odom_frame', 'string', 'odom',
               'Name of the fixed frame the poses are in.', pattern=_FRAME),
     Parameter('camera_frame', 'string', '',
@@ -168,12 +189,18 @@ TABLE: tuple[Parameter, ...] = (
     Parameter('path_max_length', 'integer', 1024,
               'Newest poses kept in ~/path.', unit='poses', low=1, high=100000, dynamic=True),
     Parameter('position_stddev', 'double', 0.05,
-              'Standard deviation of each position axis in ~/odometry.',
+              'Least standard deviation of each position axis in ~/odometry.',
               unit='scene units', low=0.001, high=1000.0, dynamic=True),
     Parameter('rotation_stddev', 'double', 0.02,
-              'Standard deviation of each rotation axis in ~/odometry.',
+              'Least standard deviation of each rotation axis in ~/odometry.',
               unit='rad', low=0.001, high=3.2, dynamic=True),
 )
+
+# Parameters that set a field of a part of StreamConfig.
+_IN_PARTS = {
+    'keyframe_policy': ('keyframes', 'policy'), 'keyframe_motion': ('keyframes', 'motion'),
+    'segment_keyframes': ('segments', 'keyframes'), 'overlap_keyframes': ('segments', 'overlap'),
+    'lost_frames': ('tracking', 'lost_frames')}
 
 
 @dataclass(frozen=True)
@@ -205,7 +232,8 @@ def stream_config(values: Mapping[str, object], trained: StreamConfig) -> Stream
     Returns
     -------
     StreamConfig
-        `trained` with every value that is not 0.
+        `trained` with every value that is not 0, and with the parts of a stream without an end
+        unless `endless` is false.
 
     Raises
     ------
@@ -214,10 +242,46 @@ def stream_config(values: Mapping[str, object], trained: StreamConfig) -> Stream
 
     """
     numbers: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {'keyframes': {}, 'segments': {}, 'tracking': {}}
     for row in TABLE:
-        if row.automatic and values[row.name]:
+        if row.name in _IN_PARTS:
+            part, field = _IN_PARTS[row.name]
+            if values[row.name] not in (0, 'trained'):
+                parts[part][field] = values[row.name]
+        elif row.automatic and values[row.name]:
             numbers[row.name] = values[row.name]
-    return replace(trained, depth=bool(values['publish_depth']), **numbers)
+    numbers['depth'] = bool(values['publish_depth'])
+    if not values['endless']:
+        return replace(trained, anchors=AnchorConfig(), keyframes=KeyframeConfig(), segments=None,
+                       tracking=None, **numbers)
+    config = trained.without_end()
+    for part, changes in parts.items():
+        numbers[part] = replace(vars(config)[part], **changes)
+    return replace(config, **numbers)
+
+
+def value_of(row: Parameter, config: StreamConfig) -> object:
+    """
+    Look up what an automatic parameter came to.
+
+    Parameters
+    ----------
+    row : Parameter
+        An automatic one.
+    config : StreamConfig
+        From `stream_config`.
+
+    Returns
+    -------
+    object
+        None where the part it belongs to is not used.
+
+    """
+    if row.name not in _IN_PARTS:
+        return vars(config)[row.name]
+    part, field = _IN_PARTS[row.name]
+    holder = vars(config)[part]
+    return None if holder is None else vars(holder)[field]
 
 
 def describe(values: Mapping[str, object], config: StreamConfig) -> str:
@@ -238,5 +302,5 @@ def describe(values: Mapping[str, object], config: StreamConfig) -> str:
 
     """
     return ', '.join(
-        f'{row.name} {vars(config)[row.name]} ({"set" if values[row.name] else "weights"})'
-        for row in TABLE if row.automatic)
+        f'{row.name} {value_of(row, config)} ({"set" if values[row.name] else "weights"})'
+        for row in TABLE if row.automatic and value_of(row, config) is not None)

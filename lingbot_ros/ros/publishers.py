@@ -1,6 +1,6 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Tracked poses to messages: pose, odometry, path, camera info, depth, transform."""
+"""Tracked poses to messages: pose, odometry, tracking, path, camera info, depth, transform."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ import array
 from collections import deque
 
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Vector3
 from lingbot_ros.geometry.rotation import quat_xyzw_from_matrix
+from lingbot_ros.records import TrackingState
 from lingbot_ros.ros.parameters import Dynamic
 from lingbot_ros.ros.qos import latest_qos, pose_qos
 from lingbot_ros.ros.tf import TransformPublisher
 from lingbot_ros.ros.tracker import TrackedPose
-from lingbot_ros.ros.transforms import Matrix, pose_covariance, twist_covariance
+from lingbot_ros.ros.transforms import (
+    Matrix,
+    pose_covariance,
+    raise_variances,
+    twist_covariance,
+)
 from nav_msgs.msg import Odometry, Path
 import numpy as np
 from rclpy.node import Node
@@ -98,12 +105,13 @@ class Publishers:
         Owns the publishers.
     odom_frame, camera_frame : str
         Frame names; an empty camera frame takes the image's.
-    depth : bool
-        Whether there is a depth topic.
+    depth, tracking : bool
+        Whether there is a depth topic, and one that says how far poses are believed.
 
     """
 
-    def __init__(self, node: Node, odom_frame: str, camera_frame: str, depth: bool) -> None:
+    def __init__(self, node: Node, odom_frame: str, camera_frame: str, depth: bool,
+                 tracking: bool) -> None:
         self._node = node
         self._odom_frame = odom_frame
         self._camera_frame = camera_frame
@@ -111,6 +119,8 @@ class Publishers:
         self._odometry = node.create_publisher(Odometry, '~/odometry', pose_qos())
         self._camera_info = node.create_publisher(
             CameraInfo, '~/camera_info_estimate', pose_qos())
+        self._tracking = (node.create_publisher(DiagnosticStatus, '~/tracking', pose_qos())
+                          if tracking else None)
         self._path = node.create_publisher(Path, '~/path', latest_qos())
         self._depth = node.create_publisher(Image, '~/depth', latest_qos()) if depth else None
         self._tf = TransformPublisher(node)
@@ -118,7 +128,7 @@ class Publishers:
 
     def publish(self, tracked: TrackedPose, K: Matrix, dynamic: Dynamic) -> None:
         """
-        Publish one pose on every topic but the path.
+        Publish one answer on every topic but the path; that of a lost frame as lost alone.
 
         Parameters
         ----------
@@ -130,6 +140,9 @@ class Publishers:
             Parameter values of this frame.
 
         """
+        self._publish_tracking(tracked)
+        if tracked.lost:
+            return
         camera_frame = self._child_frame(tracked.header)
         in_odom = Header(stamp=tracked.header.stamp, frame_id=self._odom_frame)
         in_camera = Header(stamp=tracked.header.stamp, frame_id=camera_frame)
@@ -149,6 +162,21 @@ class Publishers:
             header = self._poses[-1].header
             self._path.publish(Path(header=header, poses=list(self._poses)))
 
+    def _publish_tracking(self, tracked: TrackedPose) -> None:
+        estimate, tracking = tracked.estimate, tracked.estimate.tracking
+        if self._tracking is None or tracking is None:
+            return
+        values = {'stamp_ns': str(estimate.stamp_ns), 'score': f'{tracking.score:.3f}',
+                  'reason': tracking.reason, 'segment': str(estimate.segment),
+                  'is_keyframe': str(estimate.is_keyframe).lower()}
+        level = {TrackingState.LOST: DiagnosticStatus.ERROR,
+                 TrackingState.DEGRADED: DiagnosticStatus.WARN}.get(
+                     tracking.state, DiagnosticStatus.OK)
+        self._tracking.publish(DiagnosticStatus(
+            level=level, name=f'{self._node.get_fully_qualified_name().lstrip("/")}: tracking',
+            message=str(tracking.state),
+            values=[KeyValue(key=key, value=value) for key, value in values.items()]))
+
     def _child_frame(self, header: Header) -> str:
         # ROS 1 bags still carry names with a leading slash, which tf2 refuses.
         name = self._camera_frame or header.frame_id.lstrip('/')
@@ -163,7 +191,10 @@ class Publishers:
         stddevs = dynamic.position_stddev, dynamic.rotation_stddev
         odometry = Odometry(header=pose.header, child_frame_id=camera_frame)
         odometry.pose.pose = pose.pose
-        odometry.pose.covariance = pose_covariance(*stddevs, tracked.poses_since_reset).reshape(36)
+        least = pose_covariance(*stddevs, tracked.poses_since_reset)
+        covariance = least if tracked.covariance is None else raise_variances(
+            tracked.covariance, least)
+        odometry.pose.covariance = covariance.reshape(36)
         vx, vy, vz, wx, wy, wz = (float(value) for value in tracked.twist)
         odometry.twist.twist.linear = Vector3(x=vx, y=vy, z=vz)
         odometry.twist.twist.angular = Vector3(x=wx, y=wy, z=wz)

@@ -11,15 +11,19 @@ so that its first pose is the last pose of the old one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TYPE_CHECKING
 
 from lingbot_ros.errors import CacheFullError, ImageError, NonFinitePoseError
 from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
 from lingbot_ros.geometry.rigid import invert_transform
-from lingbot_ros.records import PoseEstimate
+from lingbot_ros.records import PoseEstimate, TrackingState
 from lingbot_ros.ros.transforms import body_twist, Matrix
+from lingbot_ros.streaming.covariance import rotate_covariance
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from lingbot_ros.streaming.snapshot import Snapshot
 
 TIME_JUMP_NS = 500_000_000
 """A stamp older than the last one by more than this starts a new stream (a bag that loops)."""
@@ -41,11 +45,10 @@ class Session(Protocol):
     def window(self) -> int:
         """Window of the next frame."""
 
-    @property
-    def cache_bytes(self) -> int:
-        """Bytes the cache holds."""
+    def snapshot(self) -> Snapshot:
+        """Counters and gauges; safe from any thread."""
 
-    def reset(self) -> None:
+    def reset(self, reason: str) -> None:
         """Forget the stream."""
 
 
@@ -58,13 +61,13 @@ class Counters:
     resets: int = 0
     last_reset_reason: str = ''
     dropped: dict[str, int] = field(default_factory=lambda: dict.fromkeys(
-        ('busy', 'out_of_order', 'bad_image', 'non_finite', 'reset', 'error'), 0))
+        ('busy', 'out_of_order', 'bad_image', 'non_finite', 'lost', 'reset', 'error'), 0))
 
 
 @dataclass(frozen=True)
 class TrackedPose:
     """
-    One pose to publish.
+    One answer to publish.
 
     Attributes
     ----------
@@ -79,6 +82,9 @@ class TrackedPose:
         two stamps are too close to tell a velocity.
     twist : ndarray of float64, shape [6]
         Linear and angular velocity in camera axes; zeros when `seconds` is None.
+    covariance : ndarray of float64, shape [6, 6], or None
+        Of the pose's error in odom axes, position then rotation; None where the session does not
+        state one.
     poses_since_reset : int or None
         None while the stream never continued another one.
     original_size : tuple of int
@@ -91,8 +97,15 @@ class TrackedPose:
     T_odom_camera: Matrix
     seconds: float | None
     twist: Matrix
+    covariance: Matrix | None
     poses_since_reset: int | None
     original_size: tuple[int, int]
+
+    @property
+    def lost(self) -> bool:
+        """Whether the pose is only the last one that was believed."""
+        tracking = self.estimate.tracking
+        return tracking is not None and tracking.state is TrackingState.LOST
 
 
 class Tracker:
@@ -186,7 +199,8 @@ class Tracker:
         Returns
         -------
         list of TrackedPose
-            None, one, or all anchors at once.
+            None, one, or all anchors at once; those of lost frames are not to be published as
+            poses.
 
         Raises
         ------
@@ -246,9 +260,16 @@ class Tracker:
                 twist = body_twist(self._last[1], pose, seconds)
             else:
                 seconds = None
+        covariance = estimate.covariance
+        if covariance is not None:
+            covariance = rotate_covariance(covariance, self._T_odom_world[:3, :3])
         tracked = TrackedPose(
-            self._waiting.pop(estimate.stamp_ns), estimate, pose, seconds, twist,
+            self._waiting.pop(estimate.stamp_ns), estimate, pose, seconds, twist, covariance,
             self._segment_poses if self._continues else None, size)
+        if tracked.lost:
+            # A velocity over the gap is known again at the next pose that is believed.
+            self._counters.dropped['lost'] += 1
+            return tracked
         self._last = (estimate.stamp_ns, pose)
         self._segment_poses += 1
         self._counters.processed += 1
@@ -256,7 +277,7 @@ class Tracker:
 
     def _reset(self, reason: str) -> None:
         self._drop_waiting('reset')
-        self._session.reset()
+        self._session.reset(reason)
         self._counters.resets += 1
         self._counters.last_reset_reason = reason
         self._segment_poses = 0

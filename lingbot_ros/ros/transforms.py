@@ -87,6 +87,24 @@ def pose_covariance(position_stddev: float, rotation_stddev: float,
     return np.diag(variances)
 
 
+def raise_variances(covariance: Matrix, least: Matrix) -> Matrix:
+    """
+    Raise the variances of a covariance where they are below those of another one.
+
+    Parameters
+    ----------
+    covariance, least : ndarray of float64, shape [6, 6]
+        Positive; of `least` only the diagonal counts.
+
+    Returns
+    -------
+    ndarray of float64, shape [6, 6]
+        Positive still: nothing is added but to the diagonal.
+
+    """
+    return covariance + np.diag(np.maximum(np.diag(least) - np.diag(covariance), 0.0))
+
+
 def twist_covariance(position_stddev: float, rotation_stddev: float,
                      seconds: float | None) -> Matrix:
     """

@@ -237,7 +237,7 @@ class Segments:
         self.joins += 1
         self.bad_joins += bool(report.bad)
         self.last_join = report
-        (logger.warning if report.bad else logger.info)('join: %s', report)
+        (logger.warning if report.bad else logger.info)('join: %s', report.summary)
 
     def state(self) -> dict[str, Any]:
         """Return all that `restore` needs."""

@@ -97,6 +97,14 @@ class JoinReport:
     inlier_fraction: float = 1.0
     bad: str = ''
 
+    @property
+    def summary(self) -> str:
+        """The report in a line."""
+        return (f'{self.kind} {self.segment} at frame {self.frame_index}: {self.shared_frames} '
+                f'frames shared, rotation {self.rotation_deg:.2f} deg, translation '
+                f'{self.translation:.3f} ({self.translation_relative:.2f} of the motion), scale '
+                f'{self.scale:.3f}{"; bad: " + self.bad if self.bad else ""}')
+
 
 def restart_report(segment: int, frame_index: int, stamp_ns: int, scale: float) -> JoinReport:
     """Report a segment that shares no frame with the one before; see `JoinReport`."""

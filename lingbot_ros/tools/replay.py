@@ -28,6 +28,7 @@ from lingbot_ros.model.checkpoint import load_network
 from lingbot_ros.model.recommended import recommended_stream
 from lingbot_ros.sources import open_source
 from lingbot_ros.sources.base import Source
+from lingbot_ros.stream_parts import AnchorConfig, KeyframeConfig
 from lingbot_ros.streaming.session import StreamSession
 from lingbot_ros.streaming.trajectory import LateFile, TUM_HEADER, write_kitti
 from lingbot_ros.tools.plot import PLOT_SUFFIXES, plot_trajectory, RANDOM_WARNING
@@ -87,9 +88,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             ('iterations', 'refinements of each pose'),
             ('image-size', 'width of the processed image, pixels')):
         group.add_argument(f'--{name}', type=count, metavar='N', help=text)
+    group.add_argument('--keyframe-policy', choices=('auto', 'motion', 'interval'),
+                       help='which frames are kept (default: as trained, or auto; interval where '
+                       '--keyframe-interval is given)')
+    for name, text in (
+            ('segment-keyframes', 'kept frames after which a new cache takes over'),
+            ('overlap-keyframes', 'last keyframes that the new cache begins with'),
+            ('lost-frames', 'lost frames in a row before the stream starts anew')):
+        group.add_argument(f'--{name}', type=count, metavar='N', help=text)
+    group.add_argument('--reference', action='store_true',
+                       help='one cache, anchors together, keyframes by interval, as the '
+                       'reference runs; nothing is judged')
     group.add_argument('--max-keyframes', type=count, metavar='N',
-                       help='room for kept frames (default: what the recording needs where its '
-                       f'length is known, else {StreamConfig().max_keyframes})')
+                       help='with --reference, room for kept frames (default: what the recording '
+                       f'needs where its length is known, else {StreamConfig().max_keyframes})')
     group.add_argument('--device', default='auto', help='auto, cpu, cuda, cuda:N')
     group.add_argument('--dtype', default='auto', help='auto, fp32, bf16, fp16')
     group.add_argument('--backend', default='auto',
@@ -119,12 +131,36 @@ def _stream_config(args: argparse.Namespace, source: Source, selection: Selectio
                    trained: StreamConfig) -> StreamConfig:
     given = {'anchor_frames': args.anchors, 'window': args.window,
              'keyframe_interval': args.keyframe_interval, 'camera_iterations': args.iterations,
-             'image_size': args.image_size, 'max_keyframes': args.max_keyframes}
-    config = replace(trained, depth=False, **{k: v for k, v in given.items() if v is not None})
-    if args.max_keyframes:
-        return config
-    room = room_for(source, selection, config.anchor_frames, config.keyframe_interval)
-    return replace(config, max_keyframes=room or config.max_keyframes)
+             'image_size': args.image_size}
+    config = replace(trained, depth=False, **_given(given))
+    if not args.reference:
+        if args.max_keyframes:
+            raise ConfigError('--max-keyframes is for --reference; without it use '
+                              '--segment-keyframes')
+        return _endless(args, config)
+    if any((args.keyframe_policy, args.segment_keyframes, args.overlap_keyframes,
+            args.lost_frames)):
+        raise ConfigError('--keyframe-policy, --segment-keyframes, --overlap-keyframes and '
+                          '--lost-frames are not for --reference; leave them out')
+    room = args.max_keyframes or room_for(
+        source, selection, config.anchor_frames, config.keyframe_interval)
+    return replace(config, anchors=AnchorConfig(), keyframes=KeyframeConfig(), segments=None,
+                   tracking=None, max_keyframes=room or config.max_keyframes)
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _endless(args: argparse.Namespace, config: StreamConfig) -> StreamConfig:
+    config = config.without_end()
+    assert config.segments is not None and config.tracking is not None
+    policy = args.keyframe_policy or ('interval' if args.keyframe_interval else None)
+    return replace(
+        config, keyframes=replace(config.keyframes, **_given({'policy': policy})),
+        segments=replace(config.segments, **_given({
+            'keyframes': args.segment_keyframes, 'overlap': args.overlap_keyframes})),
+        tracking=replace(config.tracking, **_given({'lost_frames': args.lost_frames})))
 
 
 @contextmanager
@@ -215,6 +251,8 @@ def run(args: argparse.Namespace) -> int:
         files = _output_files(args)
         network = load_network(args.checkpoint, args.device, args.dtype)
         config = _stream_config(args, source, selection, recommended_stream(network))
+        if network.is_random:
+            config = replace(config, tracking=None)  # poses that mean nothing would all be lost
         session = StreamSession(network, config, args.backend)
         header = (f'# {RANDOM_WARNING}\n' if network.is_random else '') + TUM_HEADER
         with LateFile(files['tum'], header) as output, _stop_on_signal() as signals, \
@@ -258,8 +296,9 @@ def _write_reports(args: argparse.Namespace, files: dict[str, Path], source: Sou
         'topic': source.topic,
         'poses': len(trajectory),
         'frames': {'read': state.read, 'used': state.used, 'undecodable': source.dropped,
-                   'refused': state.refused},
+                   'refused': state.refused, 'lost': state.lost},
         'keyframes': state.keyframes,
+        'session': session.snapshot().to_json(),
         'interrupted': state.interrupted,
         'ended_early': state.stopped or source.incomplete,
         'path_length_scene_units': trajectory.path_length,
@@ -276,7 +315,8 @@ def _write_reports(args: argparse.Namespace, files: dict[str, Path], source: Sou
     }
     files['summary'].write_text(json.dumps(summary, indent=2) + '\n')
     print(f'{len(trajectory)} poses from {state.used} frames in {state.seconds:.1f} s '
-          f'({rate:.1f} a second){", interrupted" if state.interrupted else ""}'
+          f'({rate:.1f} a second){f", {state.lost} lost" if state.lost else ""}'
+          f'{", interrupted" if state.interrupted else ""}'
           f'{"; " + warning if warning else ""}')
     for what, path in files.items():
         print(f'  {what:<8}{path}')

@@ -15,7 +15,7 @@ import time
 from typing import Protocol
 
 from lingbot_ros.errors import CacheFullError, ImageError, NonFinitePoseError, ShapeError
-from lingbot_ros.records import Frame, PoseEstimate
+from lingbot_ros.records import Frame, PoseEstimate, TrackingState
 from lingbot_ros.sources.base import Source
 from lingbot_ros.streaming.trajectory import Trajectory, tum_line
 import numpy as np
@@ -82,8 +82,10 @@ class Replay:
         Poses in the order in which they became known.
     read, used, refused : int
         Frames decoded, handed to the session, and refused by it.
+    lost : int
+        Frames whose pose the session did not believe; they are not written.
     keyframes : int
-        Frames the session kept.
+        Frames the session keeps in its cache.
     seconds : float
         Time of the loop, reading included.
     stopped : str
@@ -97,6 +99,7 @@ class Replay:
     read: int = 0
     used: int = 0
     refused: int = 0
+    lost: int = 0
     keyframes: int = 0
     seconds: float = 0.0
     stopped: str = ''
@@ -168,6 +171,9 @@ def run_replay(
 
     def keep(estimates: list[PoseEstimate]) -> None:
         for estimate in estimates:
+            if estimate.tracking is not None and estimate.tracking.state is TrackingState.LOST:
+                state.lost += 1
+                continue
             state.trajectory.append(estimate.stamp_ns, estimate.T_world_camera)
             output.write(tum_line(estimate.stamp_ns, estimate.T_world_camera) + '\n')
         state.keyframes = session.keyframes

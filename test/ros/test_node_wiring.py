@@ -8,6 +8,7 @@ import threading
 from lingbot_ros.errors import ConfigError, LingbotError, NonFinitePoseError
 from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
+from lingbot_ros.records import Tracking, TrackingState
 import numpy as np
 import pytest
 from ros_harness import image_message, PATIENCE_S, texture, wait_until
@@ -222,3 +223,31 @@ def test_bad_parameters_refuse_the_node(rclpy_context, values, text):
     with pytest.raises((ConfigError, LingbotError), match=text):
         StreamNode(threading.Event(), lambda _: fake_engine(FakeSession()),
                    parameter_overrides=parameters(**values))
+
+
+def test_lost_frames_are_said_and_not_published(run):
+    from diagnostic_msgs.msg import DiagnosticStatus
+    session = FakeSession(anchors=1)
+    session.tracking = {
+        0: Tracking(TrackingState.TRACKING, 1.0),
+        1: Tracking(TrackingState.LOST, 0.0, 'image dark'),
+        2: Tracking(TrackingState.DEGRADED, 0.4, 'image blurred')}
+    stream = run(session)
+    said = stream.probe.listen('/lingbot/tracking', DiagnosticStatus)
+    stream.probe.meet('/lingbot')
+    for count in range(3):
+        stream.send()
+        wait_until(lambda count=count: len(said) > count, 'what is said of the frame')
+    stream.wait(2)
+    assert [status.message for status in said] == ['tracking', 'lost', 'degraded']
+    assert [status.level for status in said] == [b'\x00', b'\x02', b'\x01']
+    values = {each.key: each.value for each in said[1].values}
+    assert (values['score'], values['reason'], values['segment']) == ('0.000', 'image dark', '0')
+    assert len(stream.odometry) == 2
+    # Optical x, y, z are odom's -y, -z, x.
+    variances = np.reshape(stream.odometry[0].pose.covariance, (6, 6)).diagonal()
+    np.testing.assert_allclose(variances, [0.16, 0.04, 0.09, 4e-4, 4e-4, 4e-4], rtol=1e-6)
+    report = stream.probe.report()
+    assert (report['state'], report['dropped_lost'], report['segment']) == ('degraded', '1', '3')
+    assert 'only a test' in report['last_join'] and report['stage_ms'] == 'encoder 2.0'
+    assert report['level'] == b'\x01'

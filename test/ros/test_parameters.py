@@ -6,7 +6,7 @@ import re
 
 from lingbot_ros.config import StreamConfig
 from lingbot_ros.errors import ConfigError
-from lingbot_ros.ros.parameters import describe, stream_config, TABLE
+from lingbot_ros.ros.parameters import describe, stream_config, TABLE, value_of
 from lingbot_ros.stream_parts import SegmentConfig
 import pytest
 import yaml
@@ -72,16 +72,28 @@ TRAINED = StreamConfig(image_size=256, window=12, anchor_frames=4, segments=Segm
 
 
 def test_defaults_are_those_of_the_weights():
-    assert stream_config(DEFAULTS, TRAINED) == replace(TRAINED, depth=False)
-    assert stream_config({**DEFAULTS, 'publish_depth': True}, TRAINED) == TRAINED
+    endless = TRAINED.without_end()
+    assert stream_config(DEFAULTS, TRAINED) == replace(endless, depth=False)
+    assert stream_config({**DEFAULTS, 'publish_depth': True}, TRAINED) == endless
+    assert endless.segments == SegmentConfig(96, 6) and endless.keyframes.policy == 'auto'
     for name in ('image_size', 'anchor_frames', 'window', 'keyframe_interval',
                  'camera_iterations', 'max_keyframes'):
         assert ROWS[name].automatic and ROWS[name].default == 0 and name in vars(StreamConfig())
 
 
+def test_the_reference_runs_one_cache():
+    config = stream_config({**DEFAULTS, 'endless': False}, TRAINED)
+    assert config == replace(TRAINED, depth=False, segments=None)
+    assert config.anchors.policy == 'first' and config.keyframes.policy == 'interval'
+
+
 def test_explicit_values_win_over_the_weights():
     config = stream_config({**DEFAULTS, 'window': 30, 'image_size': 320}, TRAINED)
-    assert config == replace(TRAINED, depth=False, window=30, image_size=320)
+    assert config == replace(TRAINED.without_end(), depth=False, window=30, image_size=320)
+    parts = stream_config({**DEFAULTS, 'segment_keyframes': 50, 'keyframe_policy': 'motion',
+                           'keyframe_motion': 0.1, 'lost_frames': 3}, TRAINED)
+    assert parts.segments == SegmentConfig(50, 6) and parts.tracking.lost_frames == 3
+    assert (parts.keyframes.policy, parts.keyframes.motion) == ('motion', 0.1)
     text = describe({**DEFAULTS, 'window': 30}, config)
     assert 'window 30 (set)' in text and 'anchor_frames 4 (weights)' in text
 
@@ -90,7 +102,7 @@ def test_docs_name_the_settings_of_the_released_network():
     text = ' '.join((ROOT / 'docs' / 'ros_interface.md').read_text().split())
     for row in TABLE:
         if row.automatic:
-            assert f'`{row.name}` {vars(StreamConfig())[row.name]}' in text
+            assert f'`{row.name}` {value_of(row, StreamConfig.endless())}' in text
 
 
 @pytest.mark.parametrize('row', TABLE, ids=lambda row: row.name)
@@ -143,4 +155,4 @@ def test_accepted(name, value):
 
 def test_contradicting_values_are_refused():
     with pytest.raises(ConfigError, match='max_keyframes must be at least anchor_frames'):
-        stream_config({**DEFAULTS, 'max_keyframes': 4}, StreamConfig())
+        stream_config({**DEFAULTS, 'endless': False, 'max_keyframes': 4}, StreamConfig())

@@ -142,7 +142,7 @@ def test_room_for_keyframes(bag):
 
 def test_command_writes_everything(bag, tmp_path, capsys):
     out = tmp_path / 'deep' / 'er' / 'traj.tum'
-    assert main(['replay', str(bag), *SMALL, '--output', str(out), '--kitti',
+    assert main(['replay', str(bag), *SMALL, '--reference', '--output', str(out), '--kitti',
                  str(tmp_path / 'k.txt')]) == 0
     trajectory = read_tum(out)
     assert trajectory.stamps_ns.tolist() == [stamp_ns(i) for i in range(10)]
@@ -150,7 +150,8 @@ def test_command_writes_everything(bag, tmp_path, capsys):
     np.testing.assert_allclose(read_kitti(tmp_path / 'k.txt'), trajectory.poses, atol=1e-6)
     summary = json.loads(out.with_suffix('.json').read_text())
     assert summary['topic'] == '/camera' and summary['poses'] == 10
-    assert summary['frames'] == {'read': 10, 'used': 10, 'undecodable': 0, 'refused': 0}
+    assert summary['frames'] == {'read': 10, 'used': 10, 'undecodable': 0, 'refused': 0,
+                                 'lost': 0}
     assert summary['checkpoint'] == {'path': 'random', 'is_random': True}
     assert summary['keyframes'] == 10 and not summary['interrupted']
     assert summary['settings']['window'] == 3 and summary['settings']['max_keyframes'] >= 10
@@ -161,7 +162,8 @@ def test_command_writes_everything(bag, tmp_path, capsys):
     assert 'RANDOM WEIGHTS' in out.read_text().splitlines()[0]
     assert 'RANDOM WEIGHTS' in capsys.readouterr().out
     # Again, elsewhere: the same bytes.
-    assert main(['replay', str(bag), *SMALL, '--output', str(tmp_path / 'two.tum')]) == 0
+    assert main(['replay', str(bag), *SMALL, '--reference', '--output',
+                 str(tmp_path / 'two.tum')]) == 0
     assert (tmp_path / 'two.tum').read_bytes() == out.read_bytes()
 
 
@@ -175,7 +177,23 @@ def test_without_options_the_weights_decide(bag, tmp_path, monkeypatch, capsys):
     settings = summary['settings']
     assert (settings['image_size'], settings['window'], settings['anchor_frames']) == (70, 4, 2)
     assert summary['checkpoint'] == {'path': 'embedded', 'is_random': False}
-    assert summary['poses'] == 10 and 'RANDOM' not in capsys.readouterr().out
+    assert settings['segments'] == {'keyframes': 320, 'overlap': 8} and settings['tracking']
+    assert 'RANDOM' not in capsys.readouterr().out
+    # These weights are drawn as well, but do not say so: their poses are judged.
+    assert summary['poses'] + summary['frames']['lost'] == 10 and summary['poses'] > 0
+
+
+def test_without_end_is_the_default(bag, tmp_path):
+    out = tmp_path / 'traj.tum'
+    assert main(['replay', str(bag), *SMALL, '--output', str(out), '--overlap-keyframes', '3',
+                 '--segment-keyframes', '40', '--keyframe-interval', '2']) == 0
+    assert len(read_tum(out)) == 10
+    summary = json.loads(out.with_suffix('.json').read_text())
+    settings, session = summary['settings'], summary['session']
+    assert settings['segments'] == {'keyframes': 40, 'overlap': 3}
+    assert settings['anchors']['policy'] == 'motion' and settings['tracking'] is None
+    assert settings['keyframes']['policy'] == 'interval' and settings['keyframe_interval'] == 2
+    assert session['frames'] == 10 and session['pages_used'] <= session['pages_total']
 
 
 @pytest.mark.parametrize('arguments, code, message', [
@@ -195,7 +213,11 @@ def test_without_options_the_weights_decide(bag, tmp_path, monkeypatch, capsys):
     (['{bag}', *SMALL, '--plot', '{bag}/new.png'], 2, 'new.png: it lies in the recording'),
     (['{bag}', *SMALL, '--plot', '{out}/a.doc'], 2, '--plot must end in one of .png'),
     (['{bag}', *SMALL, '--summary', '{out}/t.tum'], 2, 'output files must differ'),
-    (['{bag}', *SMALL, '--max-keyframes', '3'], 2, 'ended early, 3 poses kept: '),
+    (['{bag}', *SMALL, '--reference', '--max-keyframes', '3'], 2,
+     'ended early, 3 poses kept: '),
+    (['{bag}', *SMALL, '--max-keyframes', '3'], 2, '--max-keyframes is for --reference'),
+    (['{bag}', *SMALL, '--reference', '--lost-frames', '3'], 2, 'are not for --reference'),
+    (['{bag}', *SMALL, '--segment-keyframes', '9'], 2, 'segment_keyframes must be at least'),
     (['{bag}', *SMALL, '--start', '50'], 1, '0 used, 0 refused; --start is beyond'),
     ([], 2, 'the following arguments are required: BAG_OR_FOLDER_OR_VIDEO'),
 ])
