@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 import math
+from pathlib import Path
+import sys
 
 import pytest
 import torch
@@ -14,6 +17,7 @@ from training.worlds import Batch, kinds, MOTIONS, render, SCENES
 
 SEEDS = list(range(40, 52))
 SIZE = (36, 48)
+FOLDER = Path(__file__).resolve().parents[2] / 'training/worlds'
 MEANS = [78.16, 115.27, 127.96, 146.17]
 
 
@@ -139,6 +143,24 @@ def test_bad_requests(change: dict[str, object], message: str) -> None:
     request = {'seeds': [1], 'frames': 1, 'height': 8, 'width': 8, **change}
     with pytest.raises(ValueError, match=message):
         render(**request)
+
+
+def test_nothing_waits_for_the_device() -> None:
+    # Tensors without data: mixing devices or reading a value on the way would fail.
+    batch = render([1], 2, 6, 8, device='meta')
+    assert {value.device.type for value in vars(batch).values()} == {'meta'}
+
+
+@pytest.mark.parametrize('path', sorted(FOLDER.glob('*.py')), ids=lambda path: path.name)
+def test_worlds_need_torch_and_numpy_alone(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding='utf-8'))
+    found = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import)
+             for alias in node.names}
+    found |= {node.module or '' for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    foreign = {name for name in found if name.split('.')[0] not in sys.stdlib_module_names
+               and name.split('.')[0] not in ('torch', 'numpy')}
+    assert all(name.startswith('training.worlds') for name in foreign), foreign
+    assert len(path.read_text(encoding='utf-8').splitlines()) < 330
 
 
 @pytest.mark.gpu
