@@ -32,7 +32,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 #: Settings for drawn weights, which name none: those of the training.
-DRAWN_STREAM = StreamConfig(image_size=256, anchor_frames=4)
+DRAWN_STREAM = StreamConfig(image_size=224, anchor_frames=4)
 #: What the floor consists of.
 PRODUCTS = ('addmm', 'mm', 'bmm', 'baddbmm', 'convolution', '_scaled_dot_product')
 
