@@ -145,6 +145,7 @@ def test_bad_requests(change: dict[str, object], message: str) -> None:
         render(**request)
 
 
+@pytest.mark.slow
 def test_nothing_waits_for_the_device() -> None:
     # Tensors without data: mixing devices or reading a value on the way would fail.
     batch = render([1], 2, 6, 8, device='meta')
