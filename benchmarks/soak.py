@@ -26,6 +26,7 @@ import platform
 import time
 
 from lingbot_ros import (
+    AnchorConfig,
     CameraHeadConfig,
     DepthHeadConfig,
     EncoderConfig,
@@ -155,6 +156,8 @@ def main() -> None:
     height = arguments.height or (378 if width == 518 else width)
     config = StreamConfig.endless(
         image_size=width, window=16 if width < 518 else 64, depth=False,
+        # Drawn weights hardly move: any motion makes an anchor, and five frames a keyframe.
+        anchors=AnchorConfig('motion', 1e-5, wait_s=2.0),
         keyframes=KeyframeConfig('motion', 0.05, max_gap=5),
         segments=SegmentConfig(arguments.segment_keyframes, 8),
         # Drawn weights predict no image: only blank images count.
