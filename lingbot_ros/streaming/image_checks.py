@@ -26,7 +26,7 @@ from torch.nn import functional
 _CELLS = (24, 40)
 _SHIFT = (5, 8)
 # Contrast of a neighbourhood of cells that sensor noise does not reach, 0..1 grey.
-_TEXTURE = 0.008
+_TEXTURE = 0.005
 # Half a grey level: an image that differs less anywhere is the same image.
 _SAME = 0.5 / 255
 _TEXTURED_LEAST = 0.02

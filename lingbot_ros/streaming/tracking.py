@@ -31,12 +31,18 @@ _GOOD = 0.5
 _FROZEN = 0.3
 _GAP = 0.4
 _OUT_OF_SIGHT = 0.45
+# A network whose poses do not predict images anyway is not lost where they do not.
+_UNPROVEN = 0.45
+_PROVEN_PART = 0.75
+# Confidence that is noise where a network is never sure.
+_CONFIDENCE_NOISE = 0.1
 _BLURRED_LEAST = 0.2
 # Stamps closer than this say nothing of speed: no camera is that fast.
 _SHORTEST_S = 1e-3
 _USUAL_INTERVAL_S = 1 / 30
 _LEAST_OVERLAP = 0.1
-# Poses of every network tremble; how much has to be seen before a jump can be told.
+# Poses of every network tremble, and none predicts an image exactly; how much is usual has to be
+# seen before anything can be told.
 _LEAST_KNOWN = 10
 
 
@@ -87,6 +93,7 @@ class TrackingMonitor:
         self._turn = RunningMedian(config.memory_frames)
         self._interval = RunningMedian(config.memory_frames)
         self._confidence = RunningMedian(config.memory_frames)
+        self._residual = RunningMedian(config.memory_frames)
         self._velocity = np.zeros(3)
         self._stamp_ns: int | None = None
         self._good_pose: NDArray[np.float64] | None = None
@@ -137,13 +144,13 @@ class TrackingMonitor:
         """
         Begin a new stream at the last good pose.
 
-        Usual motion stays usual, unless the stream never was tracking since the restart before:
-        then it was learnt wrongly.
+        Usual motion and prediction stay usual, unless the stream never was tracking since the
+        restart before: then they were learnt wrongly.
         """
         self._confidence.clear()
         if not self._proven:
-            self._speed.clear()
-            self._turn.clear()
+            for usual in (self._speed, self._turn, self._residual):
+                usual.clear()
         self._proven = False
         self._velocity = np.zeros(3)
         self._good_pose = None
@@ -174,7 +181,7 @@ class TrackingMonitor:
         self._lost, self._good = state['counts']
 
     def _all_usual(self) -> tuple[RunningMedian, ...]:
-        return self._speed, self._turn, self._interval, self._confidence
+        return self._speed, self._turn, self._interval, self._confidence, self._residual
 
     def _conclude(self, score: float, reason: str, provisional: bool) -> Tracking:
         wanted = self._config.recover_frames
@@ -197,11 +204,13 @@ class TrackingMonitor:
         if self._stamp_ns is not None and seen.stamp_ns > self._stamp_ns:
             self._interval.add((seen.stamp_ns - self._stamp_ns) / 1e9)
         self._stamp_ns = seen.stamp_ns
-        if seen.confidence is not None and tracking.state != TrackingState.LOST:
-            # That of degraded frames as well: another kind of scene becomes usual in time.
-            self._confidence.add(seen.confidence)
         if seen.pose is None or tracking.state == TrackingState.LOST:
             return
+        # What degraded frames show as well: another kind of scene becomes usual in time.
+        if seen.confidence is not None:
+            self._confidence.add(seen.confidence)
+        if seen.photometric is not None:
+            self._residual.add(seen.photometric.residual)
         velocity = np.zeros(3)
         if self._good_pose is not None:
             seconds = self._seconds_since(self._good_stamp_ns, seen.stamp_ns)
@@ -268,7 +277,8 @@ class TrackingMonitor:
         if usual is None:
             return 1.0, ''
         # Confidence is 1 where the network knows nothing.
-        part = max(confidence - 1, 1e-9) / max(usual - 1, 1e-9)
+        part = ((max(confidence - 1, 0) + _CONFIDENCE_NOISE)
+                / (max(usual - 1, 0) + _CONFIDENCE_NOISE))
         return _score(self._config.confidence / part), (
             f'depth confidence {part:.2f} of the usual, at least {self._config.confidence:.2f}')
 
@@ -281,8 +291,12 @@ class TrackingMonitor:
         if check.residual > limit:
             # Between the limit and chance, where prediction and image have nothing in common.
             excess = 1 + 0.5 * (check.residual - limit) / max(CHANCE - limit, 0.05)
-        return _score(excess), (f'image unlike its prediction: residual {check.residual:.2f}, '
-                                f'at most {limit:.2f}; {check.still:.2f} without motion')
+        usual = self._residual.value
+        proven = (usual is not None and usual < _PROVEN_PART * limit
+                  and len(self._residual.values) >= _LEAST_KNOWN)
+        score = _score(excess) if proven else max(_score(excess), _UNPROVEN)
+        return score, (f'image unlike its prediction: residual {check.residual:.2f}, at most '
+                       f'{limit:.2f}; {check.still:.2f} without motion')
 
     def _seconds_since(self, before_ns: int, stamp_ns: int) -> float:
         seconds = (stamp_ns - before_ns) / 1e9

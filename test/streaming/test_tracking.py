@@ -23,6 +23,10 @@ LOST, DEGRADED, TRACKING, INITIALISING = (
     TrackingState.LOST, TrackingState.DEGRADED, TrackingState.TRACKING, TrackingState.INITIALISING)
 
 
+def check(residual, still=0.5, overlap=0.9):
+    return PhotometricCheck(residual, still, overlap)
+
+
 class Run:
     """A camera that goes forward at 0.6 units/s, 30 Hz, unless told otherwise."""
 
@@ -37,7 +41,8 @@ class Run:
         self.z += step
         known.setdefault('pose', pose(z=self.z, turn=turn))
         return self.monitor.observe(Observation(
-            self.stamp_ns, image=image, **{'confidence': 5.0, **known}))
+            self.stamp_ns, image=image,
+            **{'confidence': 5.0, 'photometric': check(0.2), **known}))
 
 
 def test_states_are_words():
@@ -170,21 +175,20 @@ def test_a_gap_degrades_one_frame():
 
 def test_confidence_relative_to_the_usual():
     for confidence, state in ((5.0, TRACKING), (2.4, TRACKING), (2.0, DEGRADED), (1.3, LOST),
-                              (1.0, LOST)):
+                              (1.0, LOST), (0.0, LOST)):
         assert Run().next(confidence=confidence).state == state
-    assert Run().next(confidence=1.4).reason == (
+    assert Run().next(confidence=1.31).reason == (
         'depth confidence 0.10 of the usual, at least 0.30')
     assert Run().next(confidence=None).state == TRACKING
+    unsure = Run(0)
+    for confidence in (1.05, 1.02, 1.07, 1.03) * 5:
+        assert unsure.next(confidence=confidence).state == TRACKING
 
 
 def test_less_confidence_for_long_becomes_usual():
     run = Run(40, memory_frames=40)
     states = [run.next(confidence=2.0).state for _ in range(30)]
     assert (states[0], states[-1]) == (DEGRADED, TRACKING)
-
-
-def check(residual, still=0.5, overlap=0.9):
-    return PhotometricCheck(residual, still, overlap)
 
 
 def test_the_image_against_its_prediction():
@@ -197,9 +201,24 @@ def test_the_image_against_its_prediction():
         DEGRADED, 'keyframe out of sight: overlap 0.02, at least 0.10')
 
 
+def test_a_network_that_never_predicts_images_is_not_lost_for_it():
+    # Nor are its keyframes given up: see PoseStream.
+    run = Run(0)
+    trackings = [run.next(photometric=check(r)) for r in (0.62, 0.69, 0.55, 0.7, 0.72) * 20]
+    assert LOST not in {t.state for t in trackings}
+    assert min(t.score for t in trackings) == 0.45
+    # When two restarts did not help, what was usual was wrong.
+    run = Run(lost_frames=3)
+    for _ in range(6):
+        assert run.next(photometric=check(0.72)).state == LOST
+        if run.monitor.restart_due:
+            run.monitor.restarted()
+    assert run.next(photometric=check(0.72)).state == DEGRADED
+
+
 def test_a_cut_is_lost_unless_the_pose_predicts_the_image():
     cut = ImageVerdict('cut', 2.0, 'image of another place')
-    assert Run().next(image=cut).state == LOST
+    assert Run().next(image=cut, photometric=None).state == LOST
     assert Run().next(image=cut, photometric=check(0.7)).reason == 'image of another place'
     assert Run().next(image=cut, photometric=check(0.3)).state == TRACKING
     assert Run().next(image=cut, photometric=check(0.3, overlap=0.05)).state == LOST

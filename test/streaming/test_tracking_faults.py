@@ -281,4 +281,4 @@ def test_confidence_collapses(healthy):
     seen = stream.frame(30)
     seen.confidence = 1.1
     tracking = stream.push(seen)
-    assert (tracking.state, tracking.reason[:25]) == (LOST, 'depth confidence 0.01 of ')
+    assert (tracking.state, tracking.reason[:25]) == (LOST, 'depth confidence 0.03 of ')
