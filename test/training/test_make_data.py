@@ -113,4 +113,4 @@ def test_the_demo_bag_is_what_its_page_says() -> None:
     then = torch.from_numpy(np.array(frame.image)).permute(2, 0, 1).float()
     small = torch.nn.functional.avg_pool2d(then.unsqueeze(0), 4)[0]
     assert (today - small).abs().mean() < 6
-    assert truth.path_length() > 3
+    assert truth.path_length > 3
