@@ -16,7 +16,8 @@ import torch
 Tensor = torch.Tensor
 
 _MASK = 0xFFFFFFFF
-# One column a name. Append only: the place of a name is part of what a seed renders.
+# One column a name. Append only: the place of a name is part of what a seed renders, so those that
+# nothing reads keep theirs.
 COLUMNS = (
     'scene', 'motion', 'size_a', 'size_b', 'height', 'free_a', 'free_b', 'camera_height',
     'free_y', 'radius', 'table_height', 'offset_a', 'offset_b', 'fov', 'speed', 'direction',
