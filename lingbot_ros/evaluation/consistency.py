@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lingbot_ros.errors import ShapeError
+from lingbot_ros.geometry.joining import robust_similarity
 from lingbot_ros.geometry.rotation import rotation_vector
 from lingbot_ros.stream_parts import CovarianceModel
 from lingbot_ros.streaming.covariance import PoseUncertainty
@@ -90,6 +91,39 @@ def pose_errors(estimated: ArrayLike, true: ArrayLike) -> Array:
                          f'{T_true.shape}')
     turn = rotation_vector(T_true[:, :3, :3] @ np.swapaxes(T[:, :3, :3], 1, 2))
     return np.concatenate([T_true[:, :3, 3] - T[:, :3, 3], turn], axis=1)
+
+
+def truth_from_start(estimated: ArrayLike, true: ArrayLike, scale: float | None = None,
+                     frames: int = 8) -> Array:
+    """
+    Lay the truth over the beginning of an estimate, so that what follows is its drift.
+
+    Parameters
+    ----------
+    estimated, true : array_like, shape [N, 4, 4]
+        Camera poses of the same frames, each in a world and unit of its own.
+    scale : float, optional
+        Unit of the truth in units of the estimate, for example by depths; the ratio of all
+        distances between positions where it is not given, and 1 where nothing moved.
+    frames : int
+        First frames whose poses fix rotation and position.
+
+    Returns
+    -------
+    ndarray of float64, shape [N, 4, 4]
+        The true poses in the world and unit of the estimate.
+
+    Raises
+    ------
+    ShapeError, AlignmentError
+        If the poses are not alike or none is finite.
+
+    """
+    T, T_true = np.asarray(estimated, np.float64), np.asarray(true, np.float64)
+    if scale is None:
+        scale = robust_similarity(T, T_true).baseline_scale or 1.0
+    fit = robust_similarity(T[:frames], T_true[:frames], scale=scale)
+    return fit.similarity.pose(T_true)
 
 
 def nees(errors: ArrayLike, covariances: ArrayLike) -> Array:

@@ -9,9 +9,11 @@ from lingbot_ros.evaluation.consistency import (
     NEES_BOUND,
     pose_errors,
     PoseRun,
+    truth_from_start,
 )
 from lingbot_ros.geometry.rigid import make_transform
 from lingbot_ros.geometry.rotation import matrix_from_rotation_vector
+from lingbot_ros.geometry.similarity import Similarity
 from lingbot_ros.stream_parts import CovarianceModel
 import numpy as np
 import pytest
@@ -53,6 +55,22 @@ def test_errors_of_a_pose_in_world_axes():
     T = make_transform(matrix_from_rotation_vector([0, 0, np.pi / 2]), [1, 2, 3])
     true = make_transform(matrix_from_rotation_vector([0.1, 0, 0]) @ T[:3, :3], [1.5, 2, 2])
     np.testing.assert_allclose(pose_errors([T], [true]), [[0.5, 0, -1, 0.1, 0, 0]], atol=1e-12)
+
+
+def test_truth_is_laid_over_the_beginning(runs):
+    estimated = runs[0].poses
+    world = Similarity(3.0, matrix_from_rotation_vector([0.4, -1, 0.2]), [5, 6, 7])
+    true = world.inverse.pose(estimated)
+    for scale in (None, 3.0):
+        np.testing.assert_allclose(truth_from_start(estimated, true, scale), estimated, atol=1e-9)
+    # Later frames that drifted change nothing at the beginning.
+    drifted = true.copy()
+    drifted[30:, :3, 3] += 1
+    placed = truth_from_start(estimated, drifted, 3.0)
+    np.testing.assert_allclose(placed[:30], estimated[:30], atol=1e-9)
+    assert np.linalg.norm(placed[30:, :3, 3] - estimated[30:, :3, 3], axis=1).min() > 3
+    still = np.repeat(np.eye(4)[None], 9, 0)
+    np.testing.assert_allclose(truth_from_start(still, still), still)
 
 
 def test_nees_of_known_errors():
