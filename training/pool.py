@@ -117,7 +117,7 @@ class Pool:
                        device=self._device)
         self._parts.append(Sample(batch.images, batch.depth.half(), batch.moving,
                                   batch.T_world_camera, batch.fov))
-        most = max(1, self._config.sequences // self._config.chunk)
+        most = -(-self._config.sequences // self._config.chunk)
         self._parts = self._parts[-most:]
 
     def sample(self, count: int, frames: int, generator: torch.Generator) -> Sample:
@@ -127,7 +127,7 @@ class Pool:
         Parameters
         ----------
         count, frames : int
-            Sequences, and frames of each.
+            Sequences, and frames of each; at most the `sequences` of the config are given.
         generator : torch.Generator
             On the CPU.
 
@@ -137,18 +137,19 @@ class Pool:
             A batch.
 
         """
+        count = min(count, self._config.sequences)
         self._owed += count * frames / self._config.reuse
         cost = self._config.chunk * self._frames
-        while not self._parts or self._owed >= cost:
+        while sum(len(part.images) for part in self._parts) < count or self._owed >= cost:
             self._render()
             self._owed -= cost
         # One stride a batch part keeps the gather simple; parts differ.
-        share = -(-count // min(len(self._parts), count))
-        order = torch.randperm(len(self._parts), generator=generator).tolist()
         picked, left = [], count
-        for index in order:
-            if left > 0:
-                picked.append(self._draw(self._parts[index], min(share, left), frames, generator))
+        for place, index in enumerate(
+                torch.randperm(len(self._parts), generator=generator).tolist()):
+            share = -(-left // (len(self._parts) - place))
+            if share:
+                picked.append(self._draw(self._parts[index], share, frames, generator))
                 left -= share
         return Sample(*(torch.cat([vars(part)[name] for part in picked])
                         for name in vars(picked[0])))

@@ -5,19 +5,13 @@
 from __future__ import annotations
 
 from lingbot_ros import StreamConfig, StreamSession
-from lingbot_ros.config import CameraHeadConfig, DepthHeadConfig, EncoderConfig, NetworkConfig
 from lingbot_ros.model.network import Network
 from lingbot_ros.model.random_weights import fill_random
 import pytest
+from small_network import SMALL
 import torch
 
 from training.forward import aggregate, estimate_poses, Streaming
-
-SMALL = NetworkConfig(
-    width=64, blocks=4, heads=1, taps=(0, 1, 2, 3), patch_px=8,
-    encoder=EncoderConfig(kind='stem', grid=5, channels=(8, 16)),
-    camera=CameraHeadConfig(blocks=1, heads=1),
-    depth=DepthHeadConfig(channels=(8, 8, 16, 16), features=16))
 
 
 @pytest.mark.parametrize(('anchors', 'window'), [(1, 1), (3, 2), (3, 20), (9, 4)])
