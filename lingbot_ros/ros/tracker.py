@@ -18,7 +18,12 @@ from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
 from lingbot_ros.geometry.rigid import invert_transform
 from lingbot_ros.records import PoseEstimate, TrackingState
 from lingbot_ros.ros.transforms import body_twist, Matrix
-from lingbot_ros.streaming.covariance import rotate_covariance
+from lingbot_ros.stream_parts import CovarianceModel
+from lingbot_ros.streaming.covariance import (
+    carry_covariance,
+    restart_covariance,
+    rotate_covariance,
+)
 import numpy as np
 from numpy.typing import NDArray
 
@@ -131,6 +136,9 @@ class Tracker:
         self._reset_reason = ''
         self._T_odom_world: Matrix | None = T_ODOM_OPTICAL
         self._last: tuple[int, Matrix] | None = None
+        self._last_covariance: Matrix | None = None
+        # Where the world of the session begins, and how uncertain that is.
+        self._base: tuple[Matrix, Matrix] | None = None
         self._segment_poses = 0
         self._continues = False
 
@@ -263,6 +271,9 @@ class Tracker:
         covariance = estimate.covariance
         if covariance is not None:
             covariance = rotate_covariance(covariance, self._T_odom_world[:3, :3])
+            if self._base is not None:
+                covariance = carry_covariance(
+                    self._base[1], pose[:3, 3] - self._base[0], covariance)
         tracked = TrackedPose(
             self._waiting.pop(estimate.stamp_ns), estimate, pose, seconds, twist, covariance,
             self._segment_poses if self._continues else None, size)
@@ -270,7 +281,7 @@ class Tracker:
             # A velocity over the gap is known again at the next pose that is believed.
             self._counters.dropped['lost'] += 1
             return tracked
-        self._last = (estimate.stamp_ns, pose)
+        self._last, self._last_covariance = (estimate.stamp_ns, pose), covariance
         self._segment_poses += 1
         self._counters.processed += 1
         return tracked
@@ -283,6 +294,9 @@ class Tracker:
         self._segment_poses = 0
         # Without any pose yet there is nothing to be continuous with.
         self._continues = self._last is not None
+        if self._last is not None and self._last_covariance is not None:
+            self._base = (self._last[1][:3, 3],
+                          restart_covariance(self._last_covariance, CovarianceModel()))
         self._T_odom_world = None if self._continues else T_ODOM_OPTICAL
 
     def _drop_waiting(self, reason: str) -> None:

@@ -155,9 +155,8 @@ class PoseUncertainty:
         turn = float(rotation_angle(T[:3, :3] @ self._pose[:3, :3].T))
         if seconds > 0:
             self._speeds = way / seconds, turn / seconds
-        x, y, z = step
         forward = np.eye(7)
-        forward[:3, 3:6] = [[0, z, -y], [-z, 0, x], [y, -x, 0]]  # dr x step
+        forward[:3, 3:6] = _lever(step)
         forward[:3, 6] = step
         self._drift = forward @ self._drift @ forward.T
         depths = way / self._depth
@@ -174,11 +173,7 @@ class PoseUncertainty:
         self._bound()
 
     def _bound(self) -> None:
-        """Keep within what still means something; correlations stay."""
-        stddev = np.sqrt(np.diag(self._drift).clip(min=0.0))  # a way back cancels to rounding
-        factor = np.minimum(1.0, _WORST / np.maximum(stddev, 1e-300))
-        bounded = self._drift * factor * factor[:, None]
-        self._drift = (bounded + bounded.T) / 2
+        self._drift = _bounded(self._drift)
 
     def _gone(self) -> tuple[float, float]:
         """Way and angle that the camera may have gone since the last good pose."""
@@ -192,6 +187,64 @@ class PoseUncertainty:
         drift = self._drift[:6, :6]
         # The last term outweighs rounding, so that errors of any size leave it positive.
         return drift + np.diag(np.repeat(noise, 3) + 1e-9 * np.diag(drift))
+
+
+def _bounded(covariance: Array) -> Array:
+    """Keep within what still means something; correlations stay."""
+    stddev = np.sqrt(np.diag(covariance).clip(min=0.0))  # a way back cancels to rounding
+    factor = np.minimum(1.0, _WORST[:len(stddev)] / np.maximum(stddev, 1e-300))
+    bounded = covariance * factor * factor[:, None]
+    return np.asarray((bounded + bounded.T) / 2)
+
+
+def _lever(step: Array) -> Array:
+    """Matrix that makes dr to dr x step: how a wrong rotation moves what is a step away."""
+    x, y, z = step
+    return np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])
+
+
+def restart_covariance(before: ArrayLike, model: CovarianceModel) -> Array:
+    """
+    Covariance of the place where a new world begins at the last pose of an old one.
+
+    Parameters
+    ----------
+    before : array_like, shape [6, 6]
+        Of that pose.
+    model : CovarianceModel
+        Its restart coefficients count, with a typical depth of 1.
+
+    Returns
+    -------
+    ndarray of float64, shape [6, 6]
+
+    """
+    more = np.square(np.repeat([model.restart_position, model.restart_rotation], 3))
+    return _bounded(np.asarray(before, dtype=np.float64) + np.diag(more))
+
+
+def carry_covariance(base: ArrayLike, step: ArrayLike, own: ArrayLike) -> Array:
+    """
+    Covariance of a pose in a world whose own place is uncertain.
+
+    Parameters
+    ----------
+    base : array_like, shape [6, 6]
+        Of the place where the world begins.
+    step : array_like, shape [3]
+        From there to the pose, in the axes of both covariances.
+    own : array_like, shape [6, 6]
+        Of the pose in that world.
+
+    Returns
+    -------
+    ndarray of float64, shape [6, 6]
+
+    """
+    forward = np.eye(6)
+    forward[:3, 3:] = _lever(np.asarray(step, dtype=np.float64))
+    carried = _bounded(forward @ np.asarray(base, dtype=np.float64) @ forward.T)
+    return np.asarray(carried + np.asarray(own, dtype=np.float64))
 
 
 def rotate_covariance(covariance: ArrayLike, rotation: ArrayLike) -> Array:

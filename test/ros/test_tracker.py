@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lingbot_ros.errors import CacheFullError, ImageError, NonFinitePoseError
 from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
+from lingbot_ros.records import Tracking, TrackingState
 from lingbot_ros.ros.tracker import Counters, Tracker
 import numpy as np
 import pytest
@@ -238,3 +239,23 @@ def test_no_frame_is_lost_from_the_books_and_no_pose_jumps(actions, anchors):
     for first, second in zip(stream.poses, stream.poses[1:], strict=False):
         jump = np.linalg.norm(first.T_odom_camera[:3, 3] - second.T_odom_camera[:3, 3])
         assert jump <= step + 1e-9
+
+
+def test_covariance_goes_on_over_a_reset():
+    stream = Stream()
+    good = Tracking(TrackingState.TRACKING, 1.0)
+    stream.session.tracking = dict.fromkeys(range(100), good)
+    for _ in range(5):
+        stream.push()
+    before = stream.poses[-1].covariance
+    stream.tracker.request_reset('a test')
+    for _ in range(30):
+        stream.push()
+    after = [pose.covariance for pose in stream.poses[5:]]
+    assert np.trace(after[0][:3, :3]) > np.trace(before[:3, :3]) + 0.2
+    assert np.trace(after[0][3:, 3:]) > np.trace(before[3:, 3:]) + 0.1
+    # What the rotation is wrong by moves what follows.
+    assert np.trace(after[-1][:3, :3]) > np.trace(after[0][:3, :3])
+    for P in after:
+        np.testing.assert_allclose(P, P.T, atol=1e-12)
+        assert np.linalg.eigvalsh(P).min() > 0

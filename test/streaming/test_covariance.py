@@ -9,7 +9,12 @@ from lingbot_ros.errors import ConfigError, ShapeError
 from lingbot_ros.geometry.rotation import matrix_from_rotation_vector
 from lingbot_ros.geometry.similarity import Similarity
 from lingbot_ros.stream_parts import CovarianceModel
-from lingbot_ros.streaming.covariance import PoseUncertainty, rotate_covariance
+from lingbot_ros.streaming.covariance import (
+    carry_covariance,
+    PoseUncertainty,
+    restart_covariance,
+    rotate_covariance,
+)
 import numpy as np
 import pytest
 
@@ -180,6 +185,27 @@ def test_joins_add_their_residuals():
     uncertainty.joined(rotation_rad=0.02, translation=0.1, log_scale=0.05)
     after = uncertainty.follow(curve(30)[-1], 10**12, 2.0)
     np.testing.assert_allclose(np.diag(after - before), [0.01] * 3 + [0.0004] * 3)
+
+
+def test_a_world_that_begins_at_an_uncertain_place_is_as_one_way_in_two_parts():
+    # Without a wrong scale the drift of a way is that of its first part, carried on, and of its
+    # second part.
+    model = CovarianceModel(position_noise=1e-4, rotation_noise=1e-4, scale_start=0, scale_walk=0)
+    way = curve(60)
+    first, second = last(way[:31], model=model), last(way[30:], model=model)
+    step = way[59][:3, 3] - way[30][:3, 3]
+    np.testing.assert_allclose(carry_covariance(first, step, second), last(way, model=model),
+                               atol=1e-6)
+
+
+def test_another_world_begins_less_surely():
+    before = last(curve(30))
+    base = restart_covariance(before, MODEL)
+    np.testing.assert_allclose(base - before, np.diag([0.09] * 3 + [0.04] * 3))
+    for _ in range(10_000):  # a short recording that loops for days
+        base = carry_covariance(restart_covariance(base, MODEL), [5.0, -3, 1], before)
+    assert_covariance(base)
+    assert np.diag(base).max() < 1.1e4
 
 
 def test_depths_that_say_nothing_leave_the_last_one():
