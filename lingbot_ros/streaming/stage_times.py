@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+import threading
 import time
 
 import torch
@@ -27,7 +28,8 @@ class StageTimes:
     """
 
     def __init__(self, device: torch.device) -> None:
-        self._cuda = device.type == 'cuda'
+        self._device = device
+        self._lock = threading.Lock()  # diagnostics read from another thread
         self._seconds: dict[str, float] = {}
         self._pending: deque[tuple[str, torch.cuda.Event, torch.cuda.Event]] = deque(
             maxlen=_MOST_PENDING)
@@ -47,21 +49,24 @@ class StageTimes:
         None
 
         """
-        if not self._cuda:
+        if self._device.type != 'cuda':
             begin = time.perf_counter()
             yield
-            self._seconds[name] = time.perf_counter() - begin
+            with self._lock:
+                self._seconds[name] = time.perf_counter() - begin
             return
         first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        first.record()
+        first.record(torch.cuda.current_stream(self._device))
         yield
-        last.record()
-        self._pending.append((name, first, last))
+        last.record(torch.cuda.current_stream(self._device))
+        with self._lock:
+            self._pending.append((name, first, last))
 
     @property
     def seconds(self) -> dict[str, float]:
         """Seconds of each stage when it ran last, as far as the device has got."""
-        while self._pending and self._pending[0][2].query():
-            name, first, last = self._pending.popleft()
-            self._seconds[name] = first.elapsed_time(last) / 1e3
-        return dict(self._seconds)
+        with self._lock:
+            while self._pending and self._pending[0][2].query():
+                name, first, last = self._pending.popleft()
+                self._seconds[name] = first.elapsed_time(last) / 1e3
+            return dict(self._seconds)

@@ -139,6 +139,7 @@ def test_a_saved_session_goes_on_exactly(tmp_path, stop):
     for a, b in zip(again.walk(30), expected, strict=True):
         np.testing.assert_array_equal(a.T_world_camera, b.T_world_camera)
         np.testing.assert_array_equal(a.pose_encoding, b.pose_encoding)
+        np.testing.assert_array_equal(a.covariance, b.covariance)
         assert torch.equal(a.depth, b.depth)
         assert (a.frame_index, a.stamp_ns, a.segment, a.is_keyframe, a.tracking) == (
             b.frame_index, b.stamp_ns, b.segment, b.is_keyframe, b.tracking)

@@ -171,3 +171,32 @@ def test_a_segment_too_short_for_its_anchors_is_refused(calm_network):
     with pytest.raises(ConfigError, match='segment_keyframes must be at least 13 for this network'
                                           '.* got 12'):
         StreamSession(calm_network, config(segments=SegmentConfig(12, 4)))
+
+
+def test_no_frame_does_the_work_of_four(calm_network):
+    """Blocks and depth heads that run in one push, by the frames that go through them."""
+    work = [0, 0]
+
+    def through_block(_module, inputs, _output):
+        work[0] += inputs[0].shape[1] // (6 + 6)
+
+    def through_depth(_module, inputs, _output):
+        work[1] += len(inputs[0][0])
+
+    hooks = [block.register_forward_hook(through_block)
+             for block in calm_network.aggregator.global_blocks]
+    hooks.append(calm_network.depth_head.register_forward_hook(through_depth))
+    try:
+        session = StreamSession(calm_network, config(segments=SegmentConfig(40, 8)))
+        done = []
+        for index, frame in enumerate(images(120)):
+            work[:] = 0, 0
+            session.push(frame, index * FRAME_NS)
+            done.append(tuple(work))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    assert session.snapshot().joins >= 3
+    later = np.array(done[3:])
+    assert np.median(later, axis=0).tolist() == [4, 1]
+    assert later[:, 0].max() <= 3 * 4 and later[:, 1].max() <= 3
