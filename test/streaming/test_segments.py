@@ -14,6 +14,7 @@ from lingbot_ros.errors import ConfigError
 from lingbot_ros.geometry.rigid import invert_transform
 from lingbot_ros.geometry.rotation import rotation_angle
 from lingbot_ros.streaming.anchor_pass import slices_of
+from lingbot_ros.streaming.cached_stream import stream_sizes
 from lingbot_ros.streaming.continuity import FADE_FRAMES
 import numpy as np
 import pytest
@@ -200,3 +201,16 @@ def test_no_frame_does_the_work_of_four(calm_network):
     later = np.array(done[3:])
     assert np.median(later, axis=0).tolist() == [4, 1]
     assert later[:, 0].max() <= 3 * 4 and later[:, 1].max() <= 3
+
+
+def test_bytes_are_known_before_they_are_allocated(calm_network):
+    settings = config(segments=SegmentConfig(40, 8), window=3)
+    session = StreamSession(calm_network, settings)
+    main, aside = stream_sizes(calm_network, settings, SIZE, 3)
+    push_all(session, images(3))
+    assert session.cache_bytes == main.total_bytes + aside.total_bytes
+    assert aside.total_bytes < main.total_bytes, 'anchors alone'
+    plain = StreamSession(calm_network, config())
+    main, aside = stream_sizes(calm_network, config(), SIZE, 2)
+    push_all(plain, images(3))
+    assert aside is None and plain.cache_bytes == main.total_bytes
