@@ -106,6 +106,21 @@ class Harness:
         if kind != 'transient':
             self.kept += fresh
 
+    def promote(self):
+        """An open transient becomes a keyframe, and sees what such a one sees."""
+        error = None
+        if self.opened is None or self.opened[0] != 'transient':
+            error = CacheError
+        elif len(self.kept) >= self.spec.max_keyframes:
+            error = CacheFullError
+        if error is not None:
+            with pytest.raises(error):
+                self.table.promote()
+            return
+        self.table.promote()
+        self.opened = ('keyframe', self.opened[1])
+        self.check_visible()
+
     def discard(self):
         if self.opened is None:
             with pytest.raises(CacheError, match='discard needs an open frame'):
@@ -164,7 +179,7 @@ steps = st.one_of(
     st.tuples(st.just('frame'), kinds, st.integers(1, 3), st.booleans()),
     st.tuples(st.just('frame'), kinds, st.just(1), st.just(True)),
     st.tuples(st.just('begin'), kinds, st.integers(0, 3)),
-    st.tuples(st.sampled_from(['commit', 'discard', 'reset'])),
+    st.tuples(st.sampled_from(['commit', 'discard', 'promote', 'reset'])),
     st.tuples(st.sampled_from(['set_window', 'grow']), st.integers(1, 9)),
 )
 
@@ -197,7 +212,8 @@ def test_ten_thousand_random_steps(seed):
     for _ in range(2_500):
         harness.begin(rng.choice(['anchor', 'keyframe', 'keyframe', 'transient']),
                       rng.choice([1, 1, 1, 2]))
-        for name in rng.choices(['commit', 'discard', 'begin', 'nothing'], [8, 1, 1, 1]):
+        for name in rng.choices(['commit', 'discard', 'promote', 'begin', 'nothing'],
+                                [8, 1, 3, 1, 1]):
             if name == 'begin':
                 harness.begin('keyframe')
             elif name != 'nothing':
