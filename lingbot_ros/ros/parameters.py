@@ -181,7 +181,7 @@ TABLE: tuple[Parameter, ...] = (
     Parameter('publish_tf', 'bool', True,
               'Publish the transform odom_frame -> camera frame on /tf.', dynamic=True),
     Parameter('publish_depth', 'bool', False,
-              'Run the depth head and publish ~/depth.'),
+              'Publish ~/depth; without endless the depth head runs for this alone.'),
     Parameter('image_transport', 'string', 'raw',
               'raw subscribes sensor_msgs/Image on image, compressed subscribes '
               'sensor_msgs/CompressedImage on image/compressed.',
