@@ -56,8 +56,8 @@ class KeyframeConfig:
     policy : str
         'interval': every `keyframe_interval`-th frame, as the reference does. 'motion': when the
         camera has moved by `motion` since the last keyframe, or `max_gap` frames have passed
-        since it. 'auto': by motion alone; the gap counts only while the camera moves, and the
-        threshold rises while keyframes come faster than `max_gap` frames can fill a segment.
+        since it. 'auto': the same, but the gap counts only while the camera moves, and without
+        segments the threshold rises as the room is used up, so that it never is.
     motion : float
         Motion since the last keyframe, fraction of the image width.
     max_gap : int
