@@ -22,6 +22,7 @@ from typing import Any
 
 from lingbot_ros.errors import ConfigError, ImageError, LingbotError, SourceError
 from lingbot_ros.records import Frame
+from lingbot_ros.ros.answers import Answers
 from lingbot_ros.sources import BagSource, open_source
 from lingbot_ros.sources.bag import IMAGE_TYPE, ImageMessage
 from lingbot_ros.sources.base import Source
@@ -40,6 +41,7 @@ _CLOCK_PERIOD_S = 0.01
 _SETTLE_S = 0.5
 _POLL_S = 0.05
 _ACK_S = 2.0
+_ANSWER_S = 10.0
 # A second of camera images: a reliable subscriber that stalls for so long still gets them all.
 _DEPTH = 30
 _CLOCK_DEPTH = 100
@@ -64,6 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--rate', type=_seconds, default=1.0, metavar='R',
                         help='times the original pace (default 1); 0: as fast as subscribers '
                         'acknowledge')
+    parser.add_argument('--answers', metavar='NODE',
+                        help='send each image when this node (/lingbot) has answered the one '
+                        f'before, or {_ANSWER_S:g} s have passed: a slow node then skips none')
     parser.add_argument('--loop', action='store_true',
                         help='begin again at the end; stamps jump back then')
     parser.add_argument('--wait-for-subscriber', type=_seconds, default=0.0, metavar='SECONDS',
@@ -76,9 +81,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Outgoing:
-    """An image ready to send, and the time of the recording when it is due."""
+    """An image ready to send, its stamp, and the time of the recording when it is due."""
 
     due_ns: int
+    stamp_ns: int
     payload: Any
 
 
@@ -113,11 +119,11 @@ def _from_frame(frame: Frame) -> Image:
 def _outgoing(source: Source) -> Iterator[_Outgoing]:
     if not isinstance(source, BagSource):
         for frame in source:
-            yield _Outgoing(frame.stamp_ns, _from_frame(frame))
+            yield _Outgoing(frame.stamp_ns, frame.stamp_ns, _from_frame(frame))
         return
     for number, item in enumerate(source.messages(), 1):
         try:
-            yield _Outgoing(item.log_ns, _from_message(item))
+            yield _Outgoing(item.log_ns, item.stamp_ns, _from_message(item))
         except ImageError as error:
             _log.warning('image %d not sent: %s', number, error)
 
@@ -133,6 +139,7 @@ class _Player:
             ReliabilityPolicy.BEST_EFFORT))
         self._clock = (
             node.create_publisher(Clock, '/clock', _CLOCK_DEPTH) if args.clock else None)
+        self.answers = Answers(node, args.answers) if args.answers else None
         self._reliable = reliable
         self._rate = args.rate
         self._stop = stop
@@ -164,6 +171,8 @@ class _Player:
             sent += 1
             if self._rate == 0 and self._reliable:
                 self._images.wait_for_all_acked(Duration(seconds=_ACK_S))
+            if self.answers is not None:
+                self.answers.wait_for(item.stamp_ns, _ANSWER_S, self._stop)
         return sent
 
     def finish(self) -> None:
@@ -176,6 +185,11 @@ class _Player:
             self._clock.wait_for_all_acked(Duration(seconds=_ACK_S))
         # Best-effort subscribers acknowledge nothing; what they have not read yet goes with us.
         self._stop.wait(_SETTLE_S)
+
+    def close(self) -> None:
+        """Let go of the node."""
+        if self.answers is not None:
+            self.answers.close()
 
     def _wait_until(self, due_ns: int, first_ns: float, begin: float) -> None:
         while self._rate and not self._stop.is_set():
@@ -224,8 +238,8 @@ def run(args: argparse.Namespace) -> int:
             try:
                 player = _Player(node, args, stop)
             except InvalidTopicNameException as error:
-                raise ConfigError(f'--to must be a topic name, got {args.to!r}: '
-                                  f'{error.args[0]}') from error
+                raise ConfigError('--to must be a topic and --answers a node, got '
+                                  f'{args.to!r} and {args.answers!r}: {error.args[0]}') from error
             if args.wait_for_subscriber:
                 player.wait_for_subscriber(args.wait_for_subscriber)
             begin, sent = time.monotonic(), 0
@@ -236,10 +250,13 @@ def run(args: argparse.Namespace) -> int:
                     break
             seconds = time.monotonic() - begin
             player.finish()
+            player.close()
         finally:
             node.destroy_node()
             rclpy.shutdown()
     if not sent and not stop.is_set():
         raise SourceError(f'{args.input}: no image could be sent')
     _log.info('%d images sent on %s in %.1f s', sent, player.topic, seconds)
+    if player.answers is not None and player.answers.missing:
+        _log.warning('%d of them had no answer of %s', player.answers.missing, args.answers)
     return 0

@@ -29,7 +29,8 @@ from lingbot_ros.streaming.trajectory import read_tum, Trajectory
 from lingbot_ros.tools.plot import plot_trajectory, RANDOM_WARNING
 
 TRUTH_NAME = 'groundtruth.tum'
-POSE_TOPIC = '/lingbot/pose'
+NODE = '/lingbot'
+POSE_TOPIC = f'{NODE}/pose'
 IMAGE_TOPIC = '/camera/image_raw'
 _POLL_S = 0.2
 _STOP_S = 10.0
@@ -51,7 +52,7 @@ class DemoConfig:
     image_size, anchor_frames, window : int
         As for the node; 0 takes what the weights were trained for.
     rate : float
-        Speed of the player, 1 being the bag's own.
+        Speed of the player, 1 being the bag's own; 0: an image when the one before was answered.
     quiet_s : float
         Seconds without a new pose, after the player has ended, that end the demo.
     start_s : float
@@ -65,7 +66,7 @@ class DemoConfig:
     image_size: int = 0
     anchor_frames: int = 0
     window: int = 0
-    rate: float = 0.2
+    rate: float = 0.0
     quiet_s: float = 3.0
     start_s: float = 300.0
 
@@ -145,9 +146,11 @@ def run_demo(config: DemoConfig) -> Path:
                                 str(trajectory)], logs['recorder'], environment) as recorder):
         _wait_for('ready: ', logs['node'], node, config.start_s)
         _wait_for('recording ', logs['recorder'], recorder, config.start_s)
-        with _process('player', ['lingbot_ros', 'play', str(config.bag), '--to', IMAGE_TOPIC,
-                                 '--rate', str(config.rate), '--wait-for-subscriber', '30'],
-                      logs['player'], environment) as player:
+        play = ['lingbot_ros', 'play', str(config.bag), '--to', IMAGE_TOPIC, '--rate',
+                str(config.rate), '--wait-for-subscriber', '30']
+        if config.rate == 0:
+            play += ['--answers', NODE]
+        with _process('player', play, logs['player'], environment) as player:
             player.wait()
         count, changed = _lines(trajectory), time.monotonic()
         while time.monotonic() - changed < config.quiet_s:
@@ -173,8 +176,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="weights: 'embedded' (default), a .pt or .safetensors file, or "
                         "'random' for poses that mean nothing")
     parser.add_argument('--rate', type=float, default=defaults.rate, metavar='FACTOR',
-                        help=f'speed of the player (default {defaults.rate:g}); slower when the '
-                        'node drops frames')
+                        help='pace of the images, 1 being that of the bag; the node skips those '
+                        'for which it is too slow (default 0: each when the one before was '
+                        'answered)')
     for name, text in (
             ('image-size', 'width of the processed image, pixels'),
             ('anchor-frames', 'first frames, which fix origin and scale'),
@@ -228,14 +232,16 @@ def run(args: argparse.Namespace) -> int:
     random = config.checkpoint == 'random'
     plot = file.with_suffix('.png')
     title = f'{config.bag} through ROS 2'
-    match = re.search(r'(\d+) images sent', (config.output / 'player.log').read_text())
+    match = re.search(r'(\d+) images sent .* in ([\d.]+) s',
+                      (config.output / 'player.log').read_text())
     images = int(match[1]) if match else 0
-    print(f'trajectory: {file} ({len(recorded)} poses from {images} images)')
+    pace = f' in {match[2]} s' if match else ''
+    print(f'trajectory: {file} ({len(recorded)} poses from {images} images{pace})')
     print(f'plot:       {plot}')
     # Poses that mean nothing have no error worth a number.
     if random or truth is None or not _plot_against_truth(plot, recorded, truth, title):
         plot_trajectory(plot, recorded, title, RANDOM_WARNING if random else '')
-    if len(recorded) < images:
+    if config.rate and len(recorded) < images:
         print('The node skips images while it is busy; a lower --rate loses fewer.')
     if random:
         print('The weights are random: this shows that images and poses travel, and the poses '

@@ -40,10 +40,22 @@ def test_bag_to_trajectory(ros_environment: dict[str, str], tmp_path: Path) -> N
     assert 'poses mean nothing' in result.stdout and 'ATE' not in result.stdout
     assert (tmp_path / 'out' / 'trajectory.png').stat().st_size > 1000
     recorded = read_tum(tmp_path / 'out' / 'trajectory.tum').stamps_ns.tolist()
-    # The stamps of the images cross unchanged. A busy machine may cost frames, anchors never.
+    # The stamps of the images cross unchanged, each has an answer, and lost ones have no pose.
     images = read_tum(DATA / 'groundtruth.tum').stamps_ns.tolist()
-    assert set(recorded) <= set(images)
-    assert len(recorded) >= 8
+    assert set(recorded) <= set(images) and len(recorded) >= 8
+    log = (tmp_path / 'out' / 'player.log').read_text()
+    assert f'{len(images)} images sent' in log and 'no answer' not in log
+
+
+def test_at_a_pace_it_skips_what_it_cannot_take(ros_environment: dict[str, str],
+                                                tmp_path: Path) -> None:
+    result = demo(tmp_path, ros_environment, 'rpy', '--checkpoint', 'random', '--rate', '4',
+                  '--image-size', '518')
+    assert result.returncode == 0, result.stderr
+    recorded = read_tum(tmp_path / 'out' / 'trajectory.tum').stamps_ns.tolist()
+    images = read_tum(DATA / 'groundtruth.tum').stamps_ns.tolist()
+    assert set(recorded) < set(images)
+    assert 'a lower --rate loses fewer' in result.stdout
 
 
 def test_the_trajectory_is_compared_with_the_truth(ros_environment: dict[str, str],
@@ -51,7 +63,7 @@ def test_the_trajectory_is_compared_with_the_truth(ros_environment: dict[str, st
     write_weights(tmp_path, metadata={'lingbot_ros': json.dumps(
         {'stream': {'image_size': 112, 'window': 4, 'anchor_frames': 4}})})
     result = demo(tmp_path, ros_environment, 'rpy', '--checkpoint',
-                  str(tmp_path / 'embedded.safetensors'), '--rate', '0.5')
+                  str(tmp_path / 'embedded.safetensors'))
     assert result.returncode == 0, result.stderr
     # What the plot shows is what the command that compares files says.
     told = re.search(r'ATE ([\d.e-]+) m, ([\d.]+) % of a path', result.stdout)

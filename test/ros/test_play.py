@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -137,6 +138,59 @@ def test_as_fast_as_possible_loses_nothing(ros_environment, probe, tmp_path):
     assert code == 0 and seconds_of(err) < 40
     wait_until(lambda: len(heard) == 40, 'all images')
     assert stamps_of(heard) == [stamp_ns(i) for i in range(40)]
+
+
+def lost(stamp):
+    from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+    return DiagnosticStatus(message='lost', values=[
+        KeyValue(key='score', value='0'), KeyValue(key='stamp_ns', value=str(stamp))])
+
+
+def test_with_answers_a_slow_node_skips_nothing(ros_environment, probe, tmp_path):
+    from diagnostic_msgs.msg import DiagnosticStatus
+    from geometry_msgs.msg import PoseStamped
+    from sensor_msgs.msg import Image
+    bag = write_bag(tmp_path / 'bag', {'/camera': [image(i) for i in range(8)]})
+    poses = probe.node.create_publisher(PoseStamped, '/slow/pose', 10)
+    states = probe.node.create_publisher(DiagnosticStatus, '/slow/tracking', 10)
+    heard, said = [], []
+
+    def work(message):
+        # What came before was answered, and nothing else came meanwhile.
+        heard.append((stamps_of([message])[0], len(said)))
+        time.sleep(0.1)
+        said.append(heard[-1][0])
+        if len(said) % 2:
+            poses.publish(PoseStamped(header=message.header))
+        else:
+            states.publish(lost(said[-1]))
+
+    probe.node.create_subscription(Image, '/slow_images', work, 10)
+    code, err = play(ros_environment, bag, '--to', '/slow_images', '--rate', '0', '--answers',
+                     '/slow')
+    assert code == 0 and 'no answer' not in err and seconds_of(err) >= 0.8
+    assert heard == [(stamp_ns(i), i) for i in range(8)]
+
+
+def test_an_answer_that_does_not_come_is_counted(rclpy_context, probe):
+    from diagnostic_msgs.msg import DiagnosticStatus
+    from lingbot_ros.ros.answers import Answers
+    import rclpy
+    node = rclpy.create_node('player')
+    answers = Answers(node, '/silent')
+    publisher = probe.publisher('/silent/tracking', DiagnosticStatus, reliable=True)
+    stop = threading.Event()
+    publisher.publish(lost(5))
+    publisher.publish(DiagnosticStatus(message='no stamp in it'))
+    answers.wait_for(5, PATIENCE_S, stop)
+    assert answers.missing == 0
+    answers.wait_for(6, 0.1, stop)
+    assert answers.missing == 1
+    stop.set()
+    answers.wait_for(7, PATIENCE_S, stop)
+    assert answers.missing == 1
+    answers.close()
+    node.destroy_node()
 
 
 def test_loop_until_ctrl_c(ros_environment, probe, tmp_path):
