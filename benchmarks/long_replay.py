@@ -38,6 +38,17 @@ def to_and_fro(length: int, frames: int) -> np.ndarray:
     return np.where(turn < length, turn, 2 * length - 2 - turn)
 
 
+def latency_around(milliseconds: np.ndarray, joins: list[int], before: int) -> dict:
+    """Latency around the joins over the usual one there: frames that prepare, and the change."""
+    usual = [np.median(milliseconds[max(0, join - 60):join + 60]) for join in joins]
+    change = np.array([milliseconds[join - 1] / each
+                       for join, each in zip(joins, usual, strict=True)])
+    prepare = np.array([milliseconds[join - before:join - 1] / each
+                        for join, each in zip(joins, usual, strict=True)])
+    return {'prepare_median': float(np.median(prepare)), 'prepare_largest': float(prepare.max()),
+            'change_median': float(np.median(change)), 'change_largest': float(change.max())}
+
+
 def plot(path: Path, positions: np.ndarray, steps: np.ndarray, joins: list[int],
          title: str) -> None:
     """Draw positions and steps over the frames, with a line at each join."""
@@ -108,7 +119,7 @@ def main() -> None:
         'distance_to_the_first_visit_last_tenth': float(np.median(away[-len(away) // 10:])),
         'extent': float(np.linalg.norm(np.ptp(positions, axis=0))),
         'milliseconds_median': float(np.median(milliseconds)),
-        'milliseconds_largest': float(np.max(milliseconds[20:])),
+        'latency_over_usual': latency_around(np.array(milliseconds), joins, 12) if joins else None,
         'torch': torch.__version__, 'device': str(network.device),
         'session': session.snapshot().to_json()}
     arguments.output.with_suffix('.json').write_text(json.dumps(result, indent=2) + '\n')
