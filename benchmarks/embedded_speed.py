@@ -5,12 +5,13 @@ Frames a second of the embedded network on a CPU, and what of it is matrix produ
 
     python benchmarks/embedded_speed.py --output speed.json
 
-Streams frames of 640 x 480 at the size the weights were trained for, once the window is full:
-image on the host to pose. A stage is the median of its time; what is outside all stages (resizing,
-decoding the pose, the cache's books) is the rest. The floor: every matrix product, convolution and
-attention of one frame is recorded, then run again alone on the same tensors; nothing of it can be
-left out without changing the network. `--drawn` takes drawn weights of the same sizes: speed does
-not depend on the values.
+Streams frames of 640 x 480 at the size the weights were trained for, every frame a keyframe, once
+the window is full: image on the host to pose. Mode `plain` runs one cache without the depth head;
+`endless` is what node and replay do: depth, motion and the judgement of each pose besides. A stage
+is the median of its time; what is outside all stages (resizing, decoding the pose, the cache's
+books) is the rest. The floor: every matrix product, convolution and attention of one frame is
+recorded, then run again alone on the same tensors; nothing of it can be left out without changing
+the network. `--drawn` takes drawn weights of the same sizes: speed does not depend on the values.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 
 from lingbot_ros import load_network, Network, recommended_stream, StreamConfig, StreamSession
 from lingbot_ros.model.network import EMBEDDED
+from lingbot_ros.stream_parts import KeyframeConfig
 import numpy as np
 import psutil
 import torch
@@ -41,9 +43,9 @@ PRODUCTS = ('addmm', 'mm', 'bmm', 'baddbmm', 'convolution', '_scaled_dot_product
 class Row:
     """One setting and its times, milliseconds a frame."""
 
+    mode: str
     threads: int
     window: int
-    depth: bool
     frames_per_second: float
     median_ms: float
     p95_ms: float
@@ -88,7 +90,15 @@ def panning_frames(count: int) -> list[np.ndarray]:
     return [np.ascontiguousarray(texture[:, 3 * i:3 * i + 640]) for i in range(count)]
 
 
-def measure(network: Network, config: StreamConfig, threads: int, count: int) -> Row:
+def modes_of(stream: StreamConfig) -> dict[str, StreamConfig]:
+    """Return the settings of each mode; keyframes by interval keep the window full."""
+    plain = StreamConfig(anchor_frames=stream.anchor_frames, image_size=stream.image_size,
+                         camera_iterations=stream.camera_iterations, depth=False)
+    return {'plain': plain,
+            'endless': replace(plain.without_end(), keyframes=KeyframeConfig('interval'))}
+
+
+def measure(network: Network, mode: str, config: StreamConfig, threads: int, count: int) -> Row:
     """Stream until the window is full, then `count` frames more."""
     torch.set_num_threads(threads)
     session = StreamSession(network, config)
@@ -107,7 +117,7 @@ def measure(network: Network, config: StreamConfig, threads: int, count: int) ->
     times = {name: 1e3 * float(np.median([stage[name] for stage in stages]))
              for name in stages[-1]}
     median = float(np.median(milliseconds))
-    return Row(threads, config.window, config.depth, 1e3 / median, median,
+    return Row(mode, threads, config.window, 1e3 / median, median,
                float(np.percentile(milliseconds, 95)), times, median - sum(times.values()),
                1e3 * products.seconds(max(5, count // 4)), len(products.calls))
 
@@ -118,7 +128,6 @@ def main() -> None:
     parser.add_argument('--windows', type=int, nargs='+', default=[8, 12, 16])
     parser.add_argument('--threads', type=int, nargs='+', default=[1, 2])
     parser.add_argument('--frames', type=int, default=60, help='measured for each row')
-    parser.add_argument('--depth', action='store_true', help='run the depth head too')
     parser.add_argument('--dtype', default='auto')
     parser.add_argument('--drawn', action='store_true', help='drawn weights of the same sizes')
     parser.add_argument('--output', type=Path, help='JSON file for the figures')
@@ -132,21 +141,22 @@ def main() -> None:
           f'{stream.anchor_frames} anchors, {stream.camera_iterations} camera iterations, load '
           f'of the machine {psutil.getloadavg()[0]:.1f}\n')
     rows = []
-    for threads in arguments.threads:
-        for window in arguments.windows:
-            config = replace(stream, window=window, depth=arguments.depth)
-            rows.append(measure(network, config, threads, arguments.frames))
-    names = list(rows[0].stages_ms)
-    print('| threads | window | frames/s | median (ms) | p95 (ms) | '
+    for mode, settings in modes_of(stream).items():
+        for threads in arguments.threads:
+            for window in arguments.windows:
+                rows.append(measure(network, mode, replace(settings, window=window), threads,
+                                    arguments.frames))
+    names = list(rows[-1].stages_ms)
+    print('| mode | threads | window | frames/s | median (ms) | p95 (ms) | '
           + ' | '.join(f'{name} (ms)' for name in [*names, 'rest', 'floor']) + ' |')
-    print('|' + '---|' * (7 + len(names)))
+    print('|' + '---|' * (8 + len(names)))
     for row in rows:
-        times = [*(row.stages_ms[name] for name in names), row.rest_ms, row.floor_ms]
-        print(f'| {row.threads} | {row.window} | {row.frames_per_second:.1f} | '
+        times = [*(row.stages_ms.get(name, 0.0) for name in names), row.rest_ms, row.floor_ms]
+        print(f'| {row.mode} | {row.threads} | {row.window} | {row.frames_per_second:.1f} | '
               f'{row.median_ms:.1f} | {row.p95_ms:.1f} | '
               + ' | '.join(f'{value:.1f}' for value in times) + ' |')
     print(f'\nload of the machine at the end {psutil.getloadavg()[0]:.1f}; '
-          f'{rows[0].products} products a frame')
+          f'{rows[0].products} products a frame, {rows[-1].products} endless')
     if arguments.output:
         arguments.output.write_text(json.dumps(
             {'machine': platform.processor() or platform.machine(), 'cores': os.cpu_count(),
