@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lingbot_ros import load_network, recommended_stream, StreamConfig, StreamSession
 from lingbot_ros.datasets.folder import FolderLayout
 from lingbot_ros.evaluation.consistency import (
+    added_by_joins,
     covariances_of,
     fit_model,
     FITTED,
@@ -115,7 +116,8 @@ def stream(network: Network, config: StreamConfig,
                             ANCHOR_FRAMES)
     run = PoseRun(poses, [e.stamp_ns for e in estimates], np.array(depths),
                   np.array([e.tracking.score for e in estimates]), pose_errors(poses, true))
-    return run, np.stack([e.covariance for e in estimates])
+    stated = np.stack([e.covariance for e in estimates])
+    return replace(run, added=added_by_joins(run, config.covariance, stated)), stated
 
 
 def figures(name: str, run: PoseRun, covariances: np.ndarray) -> dict:

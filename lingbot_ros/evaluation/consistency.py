@@ -54,6 +54,8 @@ class PoseRun:
         Trust, 0 to 1.
     errors : ndarray of float64, shape [N, 6]
         From `pose_errors`.
+    added : ndarray of float64, shape [N, 6, 6], or None
+        What joins and restarts have added to the covariances, whatever the coefficients.
 
     """
 
@@ -62,6 +64,7 @@ class PoseRun:
     depths: Array
     scores: Array
     errors: Array
+    added: Array | None = None
 
 
 def pose_errors(estimated: ArrayLike, true: ArrayLike) -> Array:
@@ -170,6 +173,35 @@ def covariances_of(run: PoseRun, model: CovarianceModel) -> Array:
     ndarray of float64, shape [N, 6, 6]
 
     """
+    drift = _drift(run, model)
+    return drift if run.added is None else drift + run.added
+
+
+def added_by_joins(run: PoseRun, model: CovarianceModel, stated: Array) -> Array:
+    """
+    Part of stated covariances that the way does not explain.
+
+    Parameters
+    ----------
+    run : PoseRun
+        The estimates.
+    model : CovarianceModel
+        What the session ran with.
+    stated : ndarray of float64, shape [N, 6, 6]
+        What it stated.
+
+    Returns
+    -------
+    ndarray of float64, shape [N, 6, 6]
+        Positive semidefinite: rounding and bounds of the model are cut off.
+
+    """
+    values, vectors = np.linalg.eigh(stated - _drift(run, model))
+    cut = vectors * values.clip(min=0.0)[:, None] @ np.swapaxes(vectors, 1, 2)
+    return np.asarray((cut + np.swapaxes(cut, 1, 2)) / 2)
+
+
+def _drift(run: PoseRun, model: CovarianceModel) -> Array:
     uncertainty = PoseUncertainty(model)
     return np.stack([uncertainty.follow(pose, stamp_ns, depth, score)
                      for pose, stamp_ns, depth, score
@@ -180,9 +212,10 @@ def fit_model(runs: Sequence[PoseRun], start: CovarianceModel) -> CovarianceMode
     """
     Find the coefficients under which the errors are most likely.
 
-    Covariances are sums of one matrix a coefficient; the likelihood is climbed by multiplying each
-    squared coefficient by a square root of what its matrix explains over what it claims (the MM
-    algorithm of Zhou et al. 2019), which never makes it worse. Each run counts the same.
+    Covariances are sums of one matrix a coefficient, and of what joins have added; the likelihood
+    is climbed by multiplying each squared coefficient by a square root of what its matrix explains
+    over what it claims (the MM algorithm of Zhou et al. 2019), which never makes it worse. Each
+    run counts the same.
 
     Parameters
     ----------
@@ -203,15 +236,17 @@ def fit_model(runs: Sequence[PoseRun], start: CovarianceModel) -> CovarianceMode
     """
     if not runs:
         raise ShapeError('expected at least one run, got none')
-    base = [covariances_of(run, _only(start, '')) for run in runs]
+    base = [_drift(run, _only(start, '')) for run in runs]
     parts = np.stack([
-        np.concatenate([(covariances_of(run, _only(start, name)) - none) / _UNIT**2
+        np.concatenate([(_drift(run, _only(start, name)) - none) / _UNIT**2
                         for run, none in zip(runs, base, strict=True)]) for name in FITTED])
+    fixed = np.concatenate([np.zeros((len(run.errors), 6, 6)) if run.added is None else run.added
+                            for run in runs])
     errors = np.concatenate([run.errors for run in runs])
     weight = np.concatenate([np.full(len(run.errors), 1 / len(run.errors)) for run in runs])
     squares = np.array([max(vars(start)[name], 1e-3)**2 for name in FITTED])
     for _ in range(_ITERATIONS):
-        inverse = np.linalg.inv(np.einsum('c,cnij->nij', squares, parts))
+        inverse = np.linalg.inv(fixed + np.einsum('c,cnij->nij', squares, parts))
         whitened = np.einsum('nij,nj->ni', inverse, errors)
         explained = np.einsum('ni,cnij,nj,n->c', whitened, parts, whitened, weight, optimize=True)
         claimed = np.einsum('nij,cnji,n->c', inverse, parts, weight, optimize=True)

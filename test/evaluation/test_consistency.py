@@ -1,7 +1,10 @@
 # Copyright 2026 The lingbot_ros developers
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 from lingbot_ros.errors import ShapeError
 from lingbot_ros.evaluation.consistency import (
+    added_by_joins,
     covariances_of,
     fit_model,
     FITTED,
@@ -108,6 +111,27 @@ def test_a_fit_is_at_least_as_likely_as_the_truth(runs, fitted):
 
     assert loss(fitted) <= loss(TRUE)
     assert loss(fitted) < loss(CovarianceModel(position_walk=0.01))
+
+
+def test_what_joins_have_added_is_not_explained_twice(runs):
+    rng = np.random.default_rng(8)
+    joined = []
+    for run in runs:
+        added = np.zeros((len(run.errors), 6, 6))
+        added[20:] = np.diag([0.5] * 3 + [0.1] * 3)
+        errors = run.errors + np.sqrt(np.diagonal(added, axis1=1, axis2=2)) * rng.standard_normal(
+            run.errors.shape)
+        joined.append(replace(run, errors=errors, added=added))
+    found = fit_model(joined, CovarianceModel())
+    assert values(joined, found).mean() == pytest.approx(6, rel=0.02)
+    for name in ('position_walk', 'rotation_noise', 'turn_walk'):
+        assert vars(found)[name] == pytest.approx(vars(TRUE)[name], rel=0.4), name
+    # Without being told of the joins it takes their errors for drift.
+    ignorant = fit_model([replace(run, added=None) for run in joined], CovarianceModel())
+    assert ignorant.position_walk > 2 * TRUE.position_walk
+    stated = covariances_of(joined[0], TRUE)
+    np.testing.assert_allclose(added_by_joins(joined[0], TRUE, stated), joined[0].added,
+                               atol=1e-9)
 
 
 def test_what_explains_nothing_fades():
