@@ -193,6 +193,13 @@ def test_numbers_of_simple_images():
     assert measure(image, image, small_image(image))[4] == pytest.approx(1, abs=1e-2)
 
 
+def test_nothing_waits_for_the_device():
+    # Tensors of this device have no values: whoever asks for one gets an error.
+    image = torch.zeros(3, 84, 112, device='meta')
+    numbers = measure(image, image, small_image(image))
+    assert (numbers.device.type, numbers.shape) == ('meta', (STATISTICS,))
+
+
 def test_wrong_images_are_refused():
     with pytest.raises(ShapeError, match=r'floating image \[3, H, W\], got torch.uint8'):
         measure(torch.zeros(3, 84, 112, dtype=torch.uint8), None, None)

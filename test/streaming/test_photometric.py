@@ -147,6 +147,14 @@ def test_the_reference_does_not_change_with_its_source():
     assert reference.compare(encoding(pose()), depth, image)[0] < 0.05
 
 
+def test_nothing_waits_for_the_device():
+    # Tensors of this device have no values: whoever asks for one gets an error.
+    image, depth, pose_encoding = (torch.zeros(*shape, device='meta')
+                                   for shape in ((3, 84, 112), (84, 112), (9,)))
+    numbers = PhotometricReference.of(pose_encoding, image).compare(pose_encoding, depth, image)
+    assert (numbers.device.type, numbers.shape) == ('meta', (STATISTICS,))
+
+
 def test_wrong_sizes_are_refused():
     image, depth = view(0, True)
     with pytest.raises(ShapeError, match=r'got \[84, 98\] and \[3, 84, 112\]'):

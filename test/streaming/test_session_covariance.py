@@ -84,3 +84,4 @@ def test_typical_depth_is_that_of_what_is_near(far):
     depth[:2] = far  # the sky
     assert typical_depth(depth) == pytest.approx(4, rel=0.01)
     assert not typical_depth(depth * float('nan')).isfinite()
+    assert typical_depth(depth.to('meta')).device.type == 'meta'  # nothing waits for the device
