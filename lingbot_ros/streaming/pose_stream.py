@@ -200,7 +200,8 @@ class PoseStream:
 
     def _change_over(self, frame: Pushed, joined: Joined) -> None:
         """Go on with the next segment; the frame, which is published already, is its keyframe."""
-        self._enter(joined)
+        self.segments.enter(joined)
+        self._count(joined)
         raw = self.stream.run(frame.patches[None], 'keyframe')
         pose = self._pose_of(raw)
         if pose is None:
@@ -212,8 +213,8 @@ class PoseStream:
         self.segments.policy.count(True)
         self._published.meet(steady)
 
-    def _enter(self, joined: Joined) -> None:
-        self.segments.enter(joined)
+    def _count(self, joined: Joined) -> None:
+        self.segments.report(joined.report)
         fit = joined.report
         # Ratios of one frame err together: as many samples as frames.
         self._estimates.uncertainty.joined(
@@ -240,7 +241,7 @@ class PoseStream:
     def _relocalise(self, frame: Pushed, joined: Joined) -> PoseEstimate | None:
         """Go on from the last keyframes, if they show what the frame shows."""
         assert self._judge is not None
-        self._enter(joined)
+        self.segments.enter(joined)
         raw = self.stream.run(frame.patches[None], 'transient', self._measures.of(frame))
         pose = self._pose_of(raw)
         if pose is None or not self._judge.recognises(self._measures.read(raw).numbers):
@@ -248,6 +249,7 @@ class PoseStream:
             return None
         self.stream.promote()
         self.stream.commit()
+        self._count(joined)
         steady = self._published.world.pose(pose)
         self.segments.remember(frame, raw, 0, steady)
         return self._resume(frame, raw, steady, 'keyframe', 'found by the last keyframes')
@@ -267,7 +269,7 @@ class PoseStream:
         self.stream.commit()
         if not first:
             self._estimates.uncertainty.restarted()
-        self.segments.enter_anew(frame, raw, pose)
+        self.segments.enter_anew(frame, raw, pose, self.tracking.reason if self.tracking else '')
         return self._resume(frame, raw, self._published.pose, 'anchor',
                             'the first image to see anything' if first
                             else 'started anew at the last good pose')

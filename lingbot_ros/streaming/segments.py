@@ -201,15 +201,14 @@ class Segments:
             succession.begin(config.segments.overlap)
 
     def enter(self, joined: Joined) -> None:
-        """Put the prepared segment into service."""
+        """Put the prepared segment into service; `report` it once it answers."""
         self.succession.change_over()
         self._published.change_world(joined.world)
         self._measures.compare_with(joined.last_encoding, joined.last_depth,
                                     joined.views[-1].contrast)
         self.initialising = False
-        self._report(joined.report)
 
-    def enter_anew(self, frame: Pushed, raw: RawOutput, pose: Pose) -> None:
+    def enter_anew(self, frame: Pushed, raw: RawOutput, pose: Pose, reason: str) -> None:
         """
         Begin a segment that shares nothing with the one before, at the last published pose.
 
@@ -221,18 +220,22 @@ class Segments:
             Of it.
         pose : ndarray of float64, shape [4, 4]
             Its pose in the new segment's world.
+        reason : str
+            Why the segment before was lost.
 
         """
         published = self._published
         if self.keyframes:
-            self._report(restart_report(self.number + 1, frame.index, frame.stamp_ns, self.scale))
+            self.report(restart_report(self.number + 1, frame.index, frame.stamp_ns, self.scale,
+                                       reason))
         else:
             published.pose = pose  # nothing was published but that nothing was seen
         published.change_world(Similarity.from_poses(published.pose, pose, self.scale))
         self.start_anchors(1)
         self.remember(frame, raw, 0, published.pose)
 
-    def _report(self, report: JoinReport) -> None:
+    def report(self, report: JoinReport) -> None:
+        """Count a change of segment, and say how good it is."""
         self.number = report.segment
         self.joins += 1
         self.bad_joins += bool(report.bad)

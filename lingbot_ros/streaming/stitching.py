@@ -106,10 +106,12 @@ class JoinReport:
                 f'{self.scale:.3f}{"; bad: " + self.bad if self.bad else ""}')
 
 
-def restart_report(segment: int, frame_index: int, stamp_ns: int, scale: float) -> JoinReport:
-    """Report a segment that shares no frame with the one before; see `JoinReport`."""
-    return JoinReport('restart', segment, frame_index, stamp_ns, 0, scale, 1.0,
-                      inlier_fraction=0.0, bad='nothing is shared with the segment before')
+def restart_report(segment: int, frame_index: int, stamp_ns: int, scale: float,
+                   reason: str) -> JoinReport:
+    """Report a segment that shares no frame with the one before, which was lost for a reason."""
+    return JoinReport(
+        'restart', segment, frame_index, stamp_ns, 0, scale, 1.0, inlier_fraction=0.0,
+        bad=f'nothing is shared with the segment before, which was lost: {reason}')
 
 
 def sampled(depth: Tensor, confidence: Tensor, count: int = 1024) -> tuple[Tensor, Tensor]:

@@ -229,8 +229,17 @@ def test_a_cut_to_another_scene_starts_anew_at_the_last_pose(warm):
     restart = next(e for e in estimates if str(e.tracking.state) != 'lost')
     np.testing.assert_allclose(restart.T_world_camera, warm.last.T_world_camera)
     assert 'started anew' in restart.tracking.reason
-    kinds = warm.snapshot.last_join.kind
-    assert kinds in ('restart', 'anchors', 'segment') and warm.snapshot.bad_joins
+    assert warm.snapshot.bad_joins
+
+
+def test_a_restart_says_why(warm):
+    joins = warm.snapshot.joins
+    while warm.snapshot.joins == joins:
+        warm.walk(1, room=OTHER_ROOM)
+    join = warm.snapshot.last_join
+    assert (join.kind, join.shared_frames, join.segment) == ('restart', 0, warm.snapshot.segment)
+    assert 'which was lost: image' in join.bad and 'restart' in join.summary
+    assert warm.snapshot.joins == joins + 1, 'keyframes that did not know the place do not count'
 
 
 def test_a_camera_that_comes_back_is_found_by_the_last_keyframes(warm):
