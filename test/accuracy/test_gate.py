@@ -23,18 +23,14 @@ pytest.importorskip('evo', reason='evo is not installed (pip install .[evaluate]
 from training.figures import run, Setting, summary
 from training.heldout import GATE, SHORT_FRAMES
 
-WEIGHTS = Path(embedded.__file__).parents[1] / 'weights'
-FIGURES = WEIGHTS / 'figures.json'
+FIGURES = Path(embedded.__file__).parents[1] / 'weights' / 'figures.json'
 WORDS = {'ate_percent': 'ATE after Sim(3), % of the path',
          'rotation_8_deg': 'rotation over 8 frames, degrees',
          'direction_8_deg': 'direction over 8 frames, degrees',
          'depth': 'relative error of depth after scale',
          'fov_deg': 'field of view, degrees'}
 
-pytestmark = [
-    pytest.mark.slow, pytest.mark.timeout(1800),
-    pytest.mark.skipif(not (WEIGHTS / embedded.WEIGHTS_NAME).exists() or not FIGURES.exists(),
-                       reason='the weights or their figures are not in the tree yet')]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope='module')

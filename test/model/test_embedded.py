@@ -21,8 +21,6 @@ from weights_maker import write_weights
 
 STREAM = {'image_size': 70, 'window': 3, 'anchor_frames': 2}
 REAL = Path(embedded.__file__).parents[1] / 'weights'
-needs_weights = pytest.mark.skipif(not (REAL / embedded.WEIGHTS_NAME).exists(),
-                                   reason='the weights are not in the tree yet')
 
 
 @pytest.fixture
@@ -151,7 +149,6 @@ def test_the_shipped_sizes_are_known_wherever_the_file_lies(folder, tmp_path):
     assert load_network(copied, 'cpu').config == EMBEDDED
 
 
-@needs_weights
 def test_the_real_weights():
     network = load_network('embedded', 'cpu')
     assert network.config == EMBEDDED and not network.is_random
