@@ -173,6 +173,10 @@ TABLE: tuple[Parameter, ...] = (
               'With endless, lost frames in a row before the stream looks for its last keyframes, '
               'or starts anew at the last pose that was believed.',
               unit='frames', low=1, high=10000),
+    Parameter('frozen_frames', 'integer', 3,
+              'With endless, repetitions of one and the same image after which the camera counts '
+              'as frozen; 0 allows any number, for a simulated camera without noise.',
+              unit='frames', low=0, high=10000),
     Parameter('odom_frame', 'string', 'odom',
               'Name of the fixed frame the poses are in.', pattern=_FRAME),
     Parameter('camera_frame', 'string', '',
@@ -200,7 +204,8 @@ TABLE: tuple[Parameter, ...] = (
 _IN_PARTS = {
     'keyframe_policy': ('keyframes', 'policy'), 'keyframe_motion': ('keyframes', 'motion'),
     'segment_keyframes': ('segments', 'keyframes'), 'overlap_keyframes': ('segments', 'overlap'),
-    'lost_frames': ('tracking', 'lost_frames')}
+    'lost_frames': ('tracking', 'lost_frames'),
+    'frozen_frames': ('tracking', 'frozen_frames')}
 
 
 @dataclass(frozen=True)
@@ -246,7 +251,7 @@ def stream_config(values: Mapping[str, object], trained: StreamConfig) -> Stream
     for row in TABLE:
         if row.name in _IN_PARTS:
             part, field = _IN_PARTS[row.name]
-            if values[row.name] not in (0, 'trained'):
+            if values[row.name] != (0 if row.automatic else 'trained'):
                 parts[part][field] = values[row.name]
         elif row.automatic and values[row.name]:
             numbers[row.name] = values[row.name]

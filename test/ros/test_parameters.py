@@ -91,8 +91,10 @@ def test_explicit_values_win_over_the_weights():
     config = stream_config({**DEFAULTS, 'window': 30, 'image_size': 320}, TRAINED)
     assert config == replace(TRAINED.without_end(), depth=False, window=30, image_size=320)
     parts = stream_config({**DEFAULTS, 'segment_keyframes': 50, 'keyframe_policy': 'motion',
-                           'keyframe_motion': 0.1, 'lost_frames': 3}, TRAINED)
+                           'keyframe_motion': 0.1, 'lost_frames': 3,
+                           'frozen_frames': 0}, TRAINED)
     assert parts.segments == SegmentConfig(50, 6) and parts.tracking.lost_frames == 3
+    assert parts.tracking.frozen_frames == 0
     assert (parts.keyframes.policy, parts.keyframes.motion) == ('motion', 0.1)
     text = describe({**DEFAULTS, 'window': 30}, config)
     assert 'window 30 (set)' in text and 'anchor_frames 4 (weights)' in text
