@@ -29,7 +29,7 @@ import numpy as np
 T = TypeVar('T')
 
 REPOSITORY = Path(__file__).parents[2]
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 # Start and end of a Python process that imports numpy, on an idle machine.
 _USUAL_START_S = 0.15
 

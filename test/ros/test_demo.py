@@ -18,7 +18,7 @@ import pytest
 from weights_maker import write_weights
 
 pytest.importorskip('rclpy', reason='rclpy is not installed (pip install .[ros])')
-pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(1500)]
 
 DATA = Path(__file__).resolve().parents[1] / 'data' / 'demo'
 
@@ -28,7 +28,7 @@ def demo(folder: Path, environment: dict[str, str], bag: str,
     return subprocess.run(
         [sys.executable, '-m', 'lingbot_ros', 'demo', str(DATA / bag), '--output',
          str(folder / 'out'), *options],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=400)
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=1200)
 
 
 def test_bag_to_trajectory(ros_environment: dict[str, str], tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_round_trip_with_a_window_change_and_tf(probe, start_node, tf2_environme
         before, begin, window = len(sent), probe.settled_report(), next(windows)
         camera = start_camera(tf2_environment, '/lingbot', 'image', 45, 15, 640, 480)
         count = len(poses)
-        wait_until(lambda: len(poses) > count + 10, 'poses')
+        wait_until(lambda: len(poses) > count + 10 or camera.poll() is not None, 'poses')
         assert probe.set_parameter('/lingbot', 'window', window).successful
         sent.extend(stamps_sent(camera))
         report = probe.settled_report()
@@ -130,8 +130,9 @@ def test_slow_network_drops_frames_but_stays_fresh_and_answers(probe, start_node
     def run():
         camera = start_camera(node.environment, '/lingbot', 'image', 150, 30, 640, 480)
         count = len(poses)
-        wait_until(lambda: len(poses) > count + 2, 'poses')
-        assert probe.report()['state'] == 'tracking'
+        wait_until(lambda: len(poses) > count + 2 or camera.poll() is not None, 'poses')
+        if len(poses) > count + 2:
+            assert probe.report()['state'] == 'tracking'
         took = []
         while camera.poll() is None:
             for call in (lambda: probe.get_parameter('/lingbot', 'window'),
@@ -154,6 +155,8 @@ def test_slow_network_drops_frames_but_stays_fresh_and_answers(probe, start_node
             report['dropped_reset']) + int(report['frames_waiting'])
         new = slice(count + 2, None)
         arrivals = probe.arrival_ns['/lingbot/pose'][new]
+        if len(arrivals) < 4:  # the machine gave the node too little time to say anything
+            return None
         latency = np.subtract(arrivals, stamps[new]) / 1e9
         period = float(np.median(np.diff(arrivals))) / 1e9
         result = {
@@ -167,6 +170,8 @@ def test_slow_network_drops_frames_but_stays_fresh_and_answers(probe, start_node
         return result
 
     def good(result):
+        if result is None:
+            return False
         # A frame waits at most for the one before it; never a queue of old frames. An answer does
         # not wait for the network: one that did would take half a frame on average.
         return (result['busy'] > 0.5 and result['latency'] < 2.3
