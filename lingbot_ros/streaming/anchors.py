@@ -75,6 +75,8 @@ class AnchorChoice:
             Never while the camera has not moved.
 
         """
+        # Stamps that jump back must not keep the anchors waiting.
+        self._since_ns = min(self._since_ns, stamp_ns)
         waited_s = (stamp_ns - self._since_ns) / 1e9
         return self._chosen >= self._wanted or (
             self._chosen > 1 and waited_s >= self._settings.wait_s)

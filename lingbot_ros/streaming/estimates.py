@@ -80,7 +80,7 @@ class Estimates:
         self.K = decode_intrinsics(raw.pose_encoding[row], *self._size)
         return PoseEstimate(
             frame_index=frame.index, stamp_ns=frame.stamp_ns, T_world_camera=published.copy(),
-            K=self.K, image_size=self._size, is_anchor=kind == 'anchor',
+            K=self.K.copy(), image_size=self._size, is_anchor=kind == 'anchor',
             is_keyframe=kind != 'transient', pose_encoding=raw.pose_encoding[row],
             depth=depth if depth is None or scale == 1 else depth * scale,
             depth_confidence=confidence, segment=segment, tracking=tracking,
@@ -104,6 +104,6 @@ class Estimates:
         """
         return PoseEstimate(
             frame_index=frame.index, stamp_ns=frame.stamp_ns, T_world_camera=published.copy(),
-            K=self.K, image_size=self._size, is_anchor=False, is_keyframe=False,
+            K=self.K.copy(), image_size=self._size, is_anchor=False, is_keyframe=False,
             pose_encoding=raw.pose_encoding[0], segment=segment, tracking=tracking,
             covariance=None if tracking is None else self.uncertainty.lost(frame.stamp_ns))

@@ -109,7 +109,7 @@ class Judge:
             self._keyframe.compare(encoding, depth, pixels), confidence.mean()[None]))
 
     def judge(self, numbers: list[float], pixels: Tensor, stamp_ns: int,
-              pose: NDArray[np.float64] | None, provisional: bool) -> Tracking:
+              pose: NDArray[np.float64] | None, provisional: bool, depth: float) -> Tracking:
         """
         Judge the frame that was measured.
 
@@ -125,6 +125,8 @@ class Judge:
             As it would be published; None when the network's answer was no pose.
         provisional : bool
             Whether the stream is initialising.
+        depth : float
+            Typical depth of the frame, in the unit of the segment.
 
         Returns
         -------
@@ -133,7 +135,8 @@ class Judge:
         """
         verdict = self._images.judge(ImageStatistics(*numbers[:_IMAGE]))
         tracking = self._monitor.observe(Observation(
-            stamp_ns, pose, verdict, numbers[-1], self._check(numbers), provisional))
+            stamp_ns, pose, verdict, numbers[-1], self._check(numbers), provisional,
+            depth))
         self._before = pixels
         if tracking.state is not TrackingState.LOST:
             self._good = image_checks.small_image(pixels)

@@ -136,7 +136,7 @@ class PoseStream:
         """
         stream, segments, measures = self.stream, self.segments, self._measures
         if not stream.kept:
-            return self._start_anew(frame)
+            return self._start_anew(frame, unseen=True)
         joined = segments.succession.joined
         kind: FrameKind = 'transient'
         if not (joined or segments.full or segments.initialising):
@@ -150,7 +150,8 @@ class PoseStream:
         if self._judge is not None:
             self.tracking = self._judge.judge(
                 measured.numbers, frame.pixels, frame.stamp_ns,
-                None if placed is None else placed.published, segments.initialising)
+                None if placed is None else placed.published, segments.initialising,
+                measured.depth)
             if placed is None or self.tracking.state is TrackingState.LOST:
                 stream.discard()
                 segments.policy.count(False)
@@ -254,17 +255,20 @@ class PoseStream:
         self.segments.remember(frame, raw, 0, steady)
         return self._resume(frame, raw, steady, 'keyframe', 'found by the last keyframes')
 
-    def _start_anew(self, frame: Pushed) -> PoseEstimate:
-        """Begin a segment with one frame, at the last pose that was believed."""
+    def _start_anew(self, frame: Pushed, unseen: bool = False) -> PoseEstimate:
+        """Begin a segment with a frame, judged or unseen, at the last pose that was believed."""
         assert self._judge is not None
         first = not self.segments.keyframes
         self.stream.reset()
         self.segments.succession.clear()
         raw = self.stream.run(frame.patches[None], 'anchor')
         pose = self._pose_of(raw)
-        verdict = self._judge.start(frame.pixels) if first else None
+        verdict = self._judge.start(frame.pixels) if unseen else None
         if pose is None or (verdict is not None and not verdict.usable):
             self.stream.discard()
+            if verdict is not None:
+                self.tracking = Tracking(TrackingState.LOST, 0.0,
+                                         verdict.reason or 'pose not finite')
             return self._lost(frame, raw)
         self.stream.commit()
         if not first:

@@ -6,9 +6,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+import operator
 
+from lingbot_ros.errors import ConfigError
 from lingbot_ros.streaming.motion import thumbnail
 from torch import Tensor
+
+
+def checked_stamp(stamp_ns: object) -> int:
+    """
+    Return a stamp as a plain integer; numpy's integers do not survive in a saved session.
+
+    Raises
+    ------
+    ConfigError
+        If it is no integer.
+
+    """
+    try:
+        return operator.index(stamp_ns)  # type: ignore[arg-type]
+    except TypeError:
+        raise ConfigError('stamp_ns must be an integer, nanoseconds, got '
+                          f'{stamp_ns!r} ({type(stamp_ns).__name__})') from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,8 @@ class Segments:
     def start_anchors(self, frames: int) -> None:
         """Count the anchors that the segment begins with; more may have to be chosen by motion."""
         config = self._config
-        by_motion = config.anchors.policy == 'motion' or (frames == 1 and config.hands_over)
+        by_motion = config.anchors.policy == 'motion' or (
+            frames == 1 and config.hands_over and config.measures_motion)
         self.initialising = by_motion and config.anchor_frames > frames
         self._anchors.start()
 

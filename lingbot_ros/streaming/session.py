@@ -24,7 +24,7 @@ from lingbot_ros.records import PoseEstimate
 from lingbot_ros.streaming.cached_stream import CachedStream
 from lingbot_ros.streaming.pose_stream import PoseStream
 from lingbot_ros.streaming.preprocess import AnyImage, Intake
-from lingbot_ros.streaming.pushed import Pushed
+from lingbot_ros.streaming.pushed import checked_stamp, Pushed
 from lingbot_ros.streaming.segments import require_room
 from lingbot_ros.streaming.snapshot import Snapshot, take_snapshot
 from lingbot_ros.streaming.state import fingerprint, read_state, write_state
@@ -127,6 +127,8 @@ class StreamSession:
 
         Raises
         ------
+        ConfigError
+            If the stamp is no integer.
         ShapeError
             If the image has a wrong shape or dtype, or another size than the stream's.
         ImageError
@@ -138,6 +140,7 @@ class StreamSession:
             If max_keyframes frames are kept and no segment follows; reset, or raise it.
 
         """
+        stamp_ns = checked_stamp(stamp_ns)
         pixels = self._intake.accept(image)
         if self._track is None:
             self._gathered.append((pixels, stamp_ns))
@@ -175,6 +178,7 @@ class StreamSession:
             if self._track is None:
                 yield from self.push(image, stamp_ns)
                 continue
+            stamp_ns = checked_stamp(stamp_ns)
             waiting.append((self._intake.accept(image), stamp_ns))
             if len(waiting) == chunk:
                 yield from self._run_chunk(waiting)
@@ -324,6 +328,11 @@ class StreamSession:
 
     def _step(self, track: PoseStream, patches: Tensor, image: Tensor,
               stamp_ns: int) -> PoseEstimate:
-        estimate = track.step(Pushed(patches, image, stamp_ns, self._frames))
+        try:
+            estimate = track.step(Pushed(patches, image, stamp_ns, self._frames))
+        except BaseException:
+            # Whatever went wrong (memory, an interrupt), no frame stays open in the cache.
+            track.stream.discard()
+            raise
         self._frames += 1
         return estimate

@@ -65,6 +65,8 @@ class Observation:
         Comparison with the last keyframe; None when there is none.
     provisional : bool
         Whether origin and scale are still being fixed.
+    depth : float or None
+        Typical depth; None where it was not measured.
 
     """
 
@@ -74,6 +76,7 @@ class Observation:
     confidence: float | None = None
     photometric: PhotometricCheck | None = None
     provisional: bool = False
+    depth: float | None = None
 
 
 class TrackingMonitor:
@@ -226,6 +229,9 @@ class TrackingMonitor:
         yield self._check_image(seen)
         if seen.pose is None:
             yield 0.0, 'pose not finite'
+            return
+        if seen.depth is not None and not 0 < seen.depth < math.inf:
+            yield 0.0, 'depth not finite'
             return
         yield self._check_gap(seen.stamp_ns)
         if self._good_pose is not None and len(self._speed.values) >= _LEAST_KNOWN:
