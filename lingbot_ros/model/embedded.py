@@ -51,12 +51,12 @@ def embedded_file() -> Iterator[Path]:
             raise CheckpointError(f'the embedded weights are not complete: no file {name} in '
                                   f'{folder}; {_ADVICE}')
     with as_file(folder / WEIGHTS_NAME) as path:
-        _verify(path, (folder / HASH_NAME).read_text())
+        _verify(path, (folder / HASH_NAME).read_bytes().decode(errors='replace'))
         yield path
 
 
 def _verify(path: Path, line: str) -> None:
-    expected = re.match(r'[0-9a-f]{64}\b', line)
+    expected = re.match(r'[0-9a-f]{64}\b', line.lower())
     if not expected:
         raise CheckpointError(f'{HASH_NAME} beside {path} must begin with 64 hexadecimal digits, '
                               f'got {line[:20]!r}; {_ADVICE}')

@@ -97,7 +97,7 @@ def parse_recommended(text: str, where: str) -> StreamConfig:
     """
     try:
         document: Any = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f'{where}: expected JSON under {METADATA_KEY!r} in the metadata, '
                               f'got {text[:40]!r}: {error}. Save the file again') from error
     stream = document.get('stream', {}) if isinstance(document, dict) else None

@@ -27,7 +27,7 @@ from lingbot_ros.streaming.preprocess import AnyImage, Intake
 from lingbot_ros.streaming.pushed import checked_stamp, Pushed
 from lingbot_ros.streaming.segments import require_room
 from lingbot_ros.streaming.snapshot import Snapshot, take_snapshot
-from lingbot_ros.streaming.state import fingerprint, read_state, write_state
+from lingbot_ros.streaming.state import read_session, refuse_damage, SavedSession, write_session
 import torch
 from torch import Tensor
 
@@ -272,11 +272,9 @@ class StreamSession:
             If it cannot be written.
 
         """
-        write_state(path, fingerprint(self.network), self.config, {
-            'window': self._window, 'size': self._intake.size, 'frames': self._frames,
-            'resets': self._resets, 'reset_reason': self._reset_reason,
-            'gathered': [[pixels, stamp_ns] for pixels, stamp_ns in self._gathered],
-            'track': self._track.state() if self._track else None})
+        write_session(path, self.network, self.config, SavedSession(
+            self._window, self._intake.size, self._frames, self._resets, self._reset_reason,
+            self._gathered, self._track.state() if self._track else None))
 
     def load(self, path: str | Path) -> None:
         """
@@ -292,19 +290,25 @@ class StreamSession:
         StateError
             If the file is missing, damaged, of another version, model or setting; nothing is
             changed then.
+        CacheFullError
+            If the device has too little memory. A window that cannot grow changes nothing; other
+            failures to fill the caches reset the session, since two sets are never held.
 
         """
-        state = read_state(path, fingerprint(self.network), self.config, self.network.device)
-        self.reset()
-        self.set_window(state['window'])
-        self._gathered = [(pixels, stamp_ns) for pixels, stamp_ns in state['gathered']]
-        size = self._intake.size = state['size'] and (state['size'][0], state['size'][1])
-        self._frames = state['frames']
-        self._resets, self._reset_reason = state['resets'], state['reset_reason']
-        if state['track'] is not None:
-            track = PoseStream(self._stream_for(size), self.config)
-            track.restore(state['track'])
+        before, saved = self._window, read_session(path, self.network, self.config)
+        self.set_window(saved.window)
+        self.reset('a saved session could not be loaded')  # What is true if the rest fails.
+        if saved.track is not None and saved.size is not None:
+            try:
+                with refuse_damage(path):
+                    track = PoseStream(self._stream_for(saved.size), self.config)
+                    track.restore(saved.track)
+            except BaseException:
+                self._stream, self._window = None, before
+                raise
             self._track = track
+        self._gathered, self._intake.size, self._frames = saved.gathered, saved.size, saved.frames
+        self._resets, self._reset_reason = saved.resets, saved.reset_reason
 
     def wait_for_device(self) -> None:
         """Wait until the device has finished everything handed to it; no wait on a CPU."""

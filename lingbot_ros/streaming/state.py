@@ -9,8 +9,9 @@ finds damage that the format itself does not see.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 import hashlib
 import json
 import os
@@ -28,16 +29,51 @@ import torch
 from torch import Tensor
 
 FORMAT = 'lingbot_ros session'
-VERSION = 1
+VERSION = 2
 
 _TENSOR, _ARRAY = '$tensor', '$array'
 # Values of each weight tensor that identify a model.
 _SAMPLED = 64
+_INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+@dataclass(frozen=True, eq=False)
+class SavedSession:
+    """
+    All that a session needs to go on.
+
+    Attributes
+    ----------
+    window : int
+        Keyframes.
+    size : tuple of int, or None
+        Height and width of the network input, pixels; None before the first frame.
+    frames, resets : int
+        Counters.
+    reset_reason : str
+        Of the last reset.
+    gathered : list of (Tensor of float32, shape [3, H, W]; int)
+        Images that wait to be anchors, RGB in [0, 1], and their stamps, nanoseconds.
+    track : dict, or None
+        `PoseStream.state`, where anchors have run.
+
+    """
+
+    window: int
+    size: tuple[int, int] | None
+    frames: int
+    resets: int
+    reset_reason: str
+    gathered: list[tuple[Tensor, int]]
+    track: dict[str, Any] | None
 
 
 def fingerprint(network: Network) -> str:
     """
-    Hash sizes, dtype and some values of every weight: equal for the same model alone.
+    Hash sizes, dtype, and some values and the sum of every weight, which differ between models.
+
+    All values count. They are summed as integers, so that neither the device nor the number of
+    threads changes the sum.
 
     Parameters
     ----------
@@ -51,11 +87,14 @@ def fingerprint(network: Network) -> str:
 
     """
     digest = hashlib.sha256(json.dumps([asdict(network.config), str(network.dtype)]).encode())
+    numbers = []
     for name, weight in sorted(network.named_parameters()):
-        values = weight.detach().flatten()
-        step = max(1, values.numel() // _SAMPLED)
         digest.update(name.encode())
-        digest.update(values[::step].float().cpu().numpy().tobytes())
+        bits = weight.detach().flatten().view(_INTEGERS[weight.element_size()])
+        step = max(1, bits.numel() // _SAMPLED)
+        numbers += [bits[::step].to(torch.int64), bits.sum(dtype=torch.int64)[None]]
+    # Together, so that a GPU is waited for once.
+    digest.update(torch.cat(numbers).cpu().numpy().tobytes())
     return digest.hexdigest()
 
 
@@ -87,70 +126,117 @@ def _unpack(value: Any, tensors: Mapping[str, Tensor], device: torch.device) -> 
     return value
 
 
-def _checksum(tree: str, tensors: Mapping[str, Tensor]) -> str:
-    crc = zlib.crc32(tree.encode())
+def _checksum(metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
+    described = [[name, str(tensor.dtype), list(tensor.shape)]
+                 for name, tensor in sorted(tensors.items())]
+    header = [metadata.get(key) for key in ('version', 'model', 'config', 'state')]
+    crc = zlib.crc32(json.dumps([header, described]).encode())
     for name in sorted(tensors):
         crc = zlib.crc32(tensors[name].flatten().view(torch.uint8).numpy().data, crc)
     return f'{crc:08x}'
 
 
-def write_state(path: str | Path, model: str, config: StreamConfig,
-                state: Mapping[str, Any]) -> None:
+@contextmanager
+def refuse_damage(path: str | Path) -> Iterator[None]:
     """
-    Write a state; the file appears whole or not at all.
+    Refuse a state whose parts are missing or do not fit together.
 
     Parameters
     ----------
     path : str or Path
-        Replaced if it exists.
-    model : str
-        `fingerprint` of the network.
-    config : StreamConfig
-        Of the session.
-    state : mapping
-        Nested dictionaries and lists of JSON types, tensors and arrays.
+        The file, for messages.
 
     Raises
     ------
     StateError
-        If it cannot be written.
+        In place of what the malformed part raises inside the `with` block.
 
     """
-    path = Path(path)
-    tensors: dict[str, Tensor] = {}
-    tree = json.dumps(_pack(dict(state), tensors))
-    metadata = {
-        'format': FORMAT, 'version': str(VERSION), 'model': model,
-        'config': json.dumps(asdict(config)), 'state': tree,
-        'checksum': _checksum(tree, tensors)}
-    part = path.with_name(path.name + '.part')
     try:
-        save_file(tensors, part, metadata)
-        os.replace(part, path)
-    except (OSError, SafetensorError) as error:
-        part.unlink(missing_ok=True)
-        raise StateError(f'cannot write {path}: {error}; choose another place') from error
+        yield
+    except (LookupError, TypeError, ValueError, RecursionError) as error:
+        raise StateError(f'{path} is damaged: {type(error).__name__}: {error}; start a new '
+                         'session') from error
 
 
-def read_state(path: str | Path, model: str, config: StreamConfig,
-               device: torch.device) -> dict[str, Any]:
+def write_session(path: str | Path, network: Network, config: StreamConfig,
+                  session: SavedSession) -> None:
     """
-    Read a state that fits a session.
+    Write a session; the file appears whole or not at all.
 
     Parameters
     ----------
     path : str or Path
-        From `write_state`.
-    model : str
-        `fingerprint` of the session's network.
+        Replaced if it exists; where it is a link, the file that it points to.
+    network : Network
+        Of the session.
     config : StreamConfig
         Of the session.
-    device : torch.device
-        Where tensors go.
+    session : SavedSession
+        What to write.
+
+    Raises
+    ------
+    StateError
+        If it cannot be written, or something other than a file is there.
+
+    """
+    tensors: dict[str, Tensor] = {}
+    tree = json.dumps(_pack(vars(session), tensors))
+    metadata = {
+        'format': FORMAT, 'version': str(VERSION), 'model': fingerprint(network),
+        'config': json.dumps(asdict(config)), 'state': tree}
+    metadata['checksum'] = _checksum(metadata, tensors)
+    try:
+        # A link stays, and its target is replaced.
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            raise StateError(f'cannot write {target}: expected a file or nothing there; choose '
+                             'another place')
+        _replace(target, tensors, metadata)
+    except (OSError, ValueError, SafetensorError) as error:
+        raise StateError(f'cannot write {path}: {error}; choose another place') from error
+
+
+def _replace(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    part = path.with_name(path.name + '.part')
+    try:
+        save_file(tensors, part, metadata)
+        _sync(part)
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
+    # The new name outlasts a power cut as well; some file systems cannot sync a folder.
+    with suppress(OSError):
+        _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_session(path: str | Path, network: Network, config: StreamConfig) -> SavedSession:
+    """
+    Read a session that the same network and settings wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        From `write_session`.
+    network : Network
+        Of the session that goes on; tensors go to its device.
+    config : StreamConfig
+        Of that session.
 
     Returns
     -------
-    dict
+    SavedSession
         As it was written.
 
     Raises
@@ -169,18 +255,21 @@ def read_state(path: str | Path, model: str, config: StreamConfig,
                 raise StateError(f'{path} has version {metadata.get("version")}, this program '
                                  f'reads {VERSION}; start a new session')
             tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except (OSError, SafetensorError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise StateError(f'cannot read {path}: {error}; start a new session') from error
-    tree = metadata.get('state', '')
-    if _checksum(tree, tensors) != metadata.get('checksum'):
+    if _checksum(metadata, tensors) != metadata.get('checksum'):
         raise StateError(f'{path} is damaged: its checksum differs; start a new session')
-    if metadata['model'] != model:
+    if metadata.get('model') != fingerprint(network):
         raise StateError(f'{path} is the state of another model (other weights, sizes or dtype); '
                          'load the checkpoint it was made with, or start a new session')
-    saved, ours = json.loads(metadata['config']), json.loads(json.dumps(asdict(config)))
-    differing = [f'{key}: saved {saved.get(key)}, here {ours.get(key)}'
-                 for key in sorted({*saved, *ours}) if saved.get(key) != ours.get(key)]
-    if differing:
-        raise StateError(f'{path} was saved with other settings ({"; ".join(differing)}); use '
-                         'the same ones, or start a new session')
-    return dict(_unpack(json.loads(tree), tensors, device))
+    with refuse_damage(path):
+        saved, ours = dict(json.loads(metadata['config'])), json.loads(json.dumps(asdict(config)))
+        differing = [f'{key}: saved {saved.get(key)}, here {ours.get(key)}'
+                     for key in sorted({*saved, *ours}) if saved.get(key) != ours.get(key)]
+        if differing:
+            raise StateError(f'{path} was saved with other settings ({"; ".join(differing)}); '
+                             'use the same ones, or start a new session')
+        state = _unpack(json.loads(metadata['state']), tensors, network.device)
+        return SavedSession(**{
+            **state, 'size': state['size'] and (state['size'][0], state['size'][1]),
+            'gathered': [(pixels, stamp_ns) for pixels, stamp_ns in state['gathered']]})

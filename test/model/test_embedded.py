@@ -90,6 +90,7 @@ def test_parts_of_the_settings():
     ('{"stream": [1]}', 'expected an object with an object "stream"'),
     ('[]', 'expected an object with an object "stream"'),
     ('{"stream"', "expected JSON under 'lingbot_ros'"),
+    pytest.param('[' * 100_000, "expected JSON under 'lingbot_ros'", id='deep'),
 ])
 def test_settings_that_cannot_be_used_are_refused(folder, text, message):
     write_weights(folder, metadata={'lingbot_ros': text})
@@ -114,6 +115,8 @@ def damage(folder, what):
         file.unlink()
     elif what == 'no hash':
         digest.unlink()
+    elif what == 'binary hash':
+        digest.write_bytes(b'\xff\xfe\x80' * 30)
     else:
         digest.write_text('e3b0')
 
@@ -125,6 +128,7 @@ def damage(folder, what):
     ('pointer', 'is a Git LFS pointer, not the weights: run `git lfs pull`'),
     ('gone', 'not complete: no file embedded.safetensors in'),
     ('no hash', 'not complete: no file embedded.sha256 in'),
+    ('binary hash', 'must begin with 64 hexadecimal digits'),
     ('short hash', "must begin with 64 hexadecimal digits, got 'e3b0'"),
 ])
 def test_damaged_weights_are_refused_with_advice(folder, what, message):
@@ -133,6 +137,13 @@ def test_damaged_weights_are_refused_with_advice(folder, what, message):
     with pytest.raises(CheckpointError, match=message) as caught:
         load_network('embedded', 'cpu')
     assert 'install lingbot_ros again, or set checkpoint to' in str(caught.value)
+
+
+def test_a_hash_in_capitals_is_the_same_hash(folder):
+    write_weights(folder)
+    digest = folder / embedded.HASH_NAME
+    digest.write_text(digest.read_text().upper())
+    assert load_network('embedded', 'cpu').config == TINY
 
 
 def test_weights_of_another_network_are_refused(folder):

@@ -181,7 +181,7 @@ def test_a_damaged_state_is_refused_and_changes_nothing(tmp_path):
         camera.session.load(file)
     file.write_bytes(good)
     save_file(load_file(file), file, {'format': 'lingbot_ros session', 'version': '0'})
-    with pytest.raises(StateError, match='has version 0, this program reads 1'):
+    with pytest.raises(StateError, match='has version 0, this program reads 2'):
         camera.session.load(file)
     with pytest.raises(StateError, match='cannot write'):
         camera.session.save(tmp_path / 'missing' / 'state')
