@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lingbot_ros.config import require
 from lingbot_ros.errors import ImageError, ShapeError
 import numpy as np
 from numpy.typing import NDArray
@@ -202,9 +203,17 @@ class Intake:
     size : tuple of int or None
         Height and width of the network input; None before the first image, and to allow another.
 
+    Raises
+    ------
+    ConfigError
+        If image_size is not a multiple of the patch side.
+
     """
 
     def __init__(self, image_size: int, patch_px: int, device: torch.device) -> None:
+        near = round(image_size / patch_px) * patch_px or patch_px
+        require(image_size % patch_px == 0, 'image_size must be a multiple of the patch side '
+                f'({patch_px}), got {image_size}; {near} would do')
         self._settings = (image_size, patch_px, device)
         self.size: tuple[int, int] | None = None
 

@@ -57,11 +57,7 @@ class StreamSession:
     def __init__(self, network: Network, config: StreamConfig | None = None,
                  backend: str = 'auto') -> None:
         config = recommended_stream(network) if config is None else config
-        patch = network.config.patch_px
-        require(config.image_size % patch == 0,
-                f'image_size must be a multiple of the patch side ({patch}), '
-                f'got {config.image_size}; {round(config.image_size / patch) * patch or patch} '
-                'would do')
+        self._intake = Intake(config.image_size, network.config.patch_px, network.device)
         require_room(config, network.config.blocks)
         self.network = network
         self.config = config
@@ -72,10 +68,7 @@ class StreamSession:
         self._track: PoseStream | None = None
         self._gathered: list[tuple[Tensor, int]] = []
         self._first_frames = 1 if config.anchors.policy == 'motion' else config.anchor_frames
-        self._intake = Intake(config.image_size, patch, network.device)
-        self._frames = 0
-        self._resets = 0
-        self._reset_reason = ''
+        self._frames, self._resets, self._reset_reason = 0, 0, ''
 
     @property
     def window(self) -> int:
@@ -146,8 +139,8 @@ class StreamSession:
             self._gathered.append((pixels, stamp_ns))
             self._frames += 1
             return self.flush() if len(self._gathered) == self._first_frames else []
-        return [self._step(self._track, self._track.stream.encode(pixels[None])[0], pixels,
-                           stamp_ns)]
+        patches = self._track.stream.encode(pixels[None])[0]
+        return [self._step(self._track, patches, pixels, stamp_ns)]
 
     def stream(self, frames: Iterable[tuple[AnyImage, int]],
                chunk: int = 1) -> Iterator[PoseEstimate]:
@@ -178,8 +171,7 @@ class StreamSession:
             if self._track is None:
                 yield from self.push(image, stamp_ns)
                 continue
-            stamp_ns = checked_stamp(stamp_ns)
-            waiting.append((self._intake.accept(image), stamp_ns))
+            waiting.append((self._intake.accept(image), checked_stamp(stamp_ns)))
             if len(waiting) == chunk:
                 yield from self._run_chunk(waiting)
                 waiting = []
@@ -252,10 +244,8 @@ class StreamSession:
         self._reset_reason = reason
         if self._stream is not None:
             self._stream.reset()
-        self._gathered = []
+        self._gathered, self._track, self._frames = [], None, 0
         self._intake.size = None
-        self._track = None
-        self._frames = 0
 
     def save(self, path: str | Path) -> None:
         """
@@ -264,7 +254,7 @@ class StreamSession:
         Parameters
         ----------
         path : str or Path
-            Replaced if it exists; it appears whole or not at all.
+            Replaced if it exists; appears whole or not at all.
 
         Raises
         ------
@@ -288,11 +278,10 @@ class StreamSession:
         Raises
         ------
         StateError
-            If the file is missing, damaged, of another version, model or setting; nothing is
-            changed then.
+            If the file is missing, damaged, of another version, model or setting: nothing changes.
         CacheFullError
-            If the device has too little memory. A window that cannot grow changes nothing; other
-            failures to fill the caches reset the session, since two sets are never held.
+            If the device has too little memory. A window that cannot grow changes nothing, other
+            failures reset the session: two sets of caches are never held.
 
         """
         before, saved = self._window, read_session(path, self.network, self.config)
@@ -330,13 +319,11 @@ class StreamSession:
             for patches, (pixels, stamp_ns) in zip(encoded, chunk, strict=True):
                 yield self._step(self._track, patches, pixels, stamp_ns)
 
-    def _step(self, track: PoseStream, patches: Tensor, image: Tensor,
-              stamp_ns: int) -> PoseEstimate:
+    def _step(self, track: PoseStream, patches: Tensor, image: Tensor, stamp: int) -> PoseEstimate:
         try:
-            estimate = track.step(Pushed(patches, image, stamp_ns, self._frames))
+            estimate = track.step(Pushed(patches, image, stamp, self._frames))
         except BaseException:
-            # Whatever went wrong (memory, an interrupt), no frame stays open in the cache.
-            track.stream.discard()
+            track.stream.discard()  # memory, an interrupt: no frame stays open in the cache
             raise
         self._frames += 1
         return estimate
