@@ -16,6 +16,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from lingbot_ros.errors import EvaluationError
+from lingbot_ros.evaluation.poses import LARGEST_POSITION
 from lingbot_ros.evaluation.track import make_track, Track
 from lingbot_ros.geometry.rotation import matrix_from_quat_xyzw
 import numpy as np
@@ -26,6 +27,12 @@ FORMATS = ('tum', 'kitti', 'euroc')
 # Stamps above this cannot be seconds, and those of a clock that counts from 1970 in nanoseconds
 # are above it.
 _NANOSECONDS = 1e14
+
+# Differences of stamps up to this fit 64 bits.
+_LARGEST_STAMP_NS = 2**62
+
+# Doubles hold whole numbers exactly up to this.
+_LARGEST_NUMBER = 2**53
 
 Rows = list[tuple[int, list[str]]]
 
@@ -102,9 +109,10 @@ def _guess(path: Path, text: str, rows: Rows) -> str:
     if len(words) >= 8 and commas and float(_numbers(path, rows[0][0], words)[0]) > _NANOSECONDS:
         return 'euroc'
     raise EvaluationError(
-        f'{path}: expected 8 numbers a line (TUM), 12 or 13 (KITTI), or at least 8 with commas '
-        f'that begin with nanoseconds (EuRoC), got {len(words)} in line {rows[0][0]}; name the '
-        'format with --format, or --truth-format')
+        f'{path}: expected numbers separated by spaces, 8 a line (TUM), 12 or 13 (KITTI), or at '
+        'least 8 separated by commas that begin with nanoseconds (EuRoC), got '
+        f'{len(words)} separated by {"commas" if commas else "spaces"} in line {rows[0][0]}; '
+        'separate them so, or name the format with --format, or --truth-format')
 
 
 def _numbers(path: Path, number: int, words: list[str]) -> NDArray[np.float64]:
@@ -128,21 +136,31 @@ def _table(path: Path, rows: Rows, columns: tuple[int, int], what: str) -> NDArr
 def _stamp_ns(path: Path, number: int, words: list[str], unit: int) -> int:
     # Decimals are exact where a double would lose what is below a quarter of a microsecond.
     try:
-        return int((Decimal(words[0]) * unit).to_integral_value())
-    except (InvalidOperation, ValueError, OverflowError) as error:
+        stamp = Decimal(words[0])
+    except InvalidOperation as error:
         raise EvaluationError(f'{path}, line {number}: expected a stamp, got '
                               f'{words[0][:60]!r}') from error
+    if not stamp.is_finite():
+        raise EvaluationError(f'{path}, line {number}: expected a stamp, got {words[0][:60]!r}, '
+                              'which is not finite; remove the line')
+    largest = _LARGEST_STAMP_NS // unit
+    if not -largest <= stamp <= largest:
+        raise EvaluationError(f'{path}, line {number}: expected a stamp of at most {largest} '
+                              f'{"ns" if unit == 1 else "s"}, got {words[0][:60]!r}; '
+                              'correct or remove the line')
+    return int((stamp * unit).to_integral_value())
 
 
 def _from_quaternions(path: Path, rows: Rows, positions: NDArray[np.float64],
                       quat_xyzw: NDArray[np.float64]) -> NDArray[np.float64]:
-    broken = np.flatnonzero(~np.isfinite(np.hstack([positions, quat_xyzw])).all(axis=1)
-                            | (np.linalg.norm(quat_xyzw, axis=1) < 1e-6))
+    # Not a number is not at most anything.
+    usable = (np.abs(np.hstack([positions, quat_xyzw])) <= LARGEST_POSITION).all(axis=1)
+    broken = np.flatnonzero(~usable | (np.abs(quat_xyzw).max(axis=1) < 1e-6))
     if len(broken):
         number, words = rows[broken[0]]
-        raise EvaluationError(f'{path}, line {number}: expected finite numbers and a quaternion '
-                              f'that is not zero, got {" ".join(words)[:80]!r} ({len(broken)} '
-                              'such lines); remove them')
+        raise EvaluationError(f'{path}, line {number}: expected finite numbers up to '
+                              f'{LARGEST_POSITION:g} and a quaternion that is not zero, got '
+                              f'{" ".join(words)[:80]!r} ({len(broken)} such lines); remove them')
     poses = np.tile(np.eye(4), (len(rows), 1, 1))
     poses[:, :3, :3] = matrix_from_quat_xyzw(quat_xyzw)
     poses[:, :3, 3] = positions
@@ -151,9 +169,14 @@ def _from_quaternions(path: Path, rows: Rows, positions: NDArray[np.float64],
 
 def _read_tum(path: Path, rows: Rows) -> Track:
     values = _table(path, rows, (8, 8), '8 numbers (stamp tx ty tz qx qy qz qw)')
-    if values[0, 0] > _NANOSECONDS:
-        raise EvaluationError(f'{path}, line {rows[0][0]}: expected stamps in seconds, got '
-                              f'{rows[0][1][0]}, which looks like nanoseconds; divide them by 1e9')
+    large = np.flatnonzero(np.isfinite(values[:, 0]) & (np.abs(values[:, 0]) > _NANOSECONDS))
+    if len(large):
+        number, words = rows[large[0]]
+        raise EvaluationError(f'{path}, line {number}: expected stamps in seconds, got '
+                              f'{words[0][:60]}, which '
+                              + ('looks like nanoseconds; divide them by 1e9'
+                                 if len(large) == len(rows) else
+                                 f'is too large ({len(large)} such lines); remove them'))
     poses = _from_quaternions(path, rows, values[:, 1:4], values[:, 4:8])
     stamps = [_stamp_ns(path, number, words, 1_000_000_000) for number, words in rows]
     return make_track(str(path), poses, stamps)
@@ -172,12 +195,14 @@ def _read_kitti(path: Path, rows: Rows) -> Track:
                     'number before them, the same in every line')
     numbers = np.arange(len(rows))
     if values.shape[1] == 13:
-        numbers = values[:, 0].astype(np.int64)
-        broken = np.flatnonzero((numbers != values[:, 0]) | (numbers < 0))
+        first = values[:, 0]
+        broken = np.flatnonzero(~((first >= 0) & (first <= _LARGEST_NUMBER))
+                                | (np.floor(first) != first))
         if len(broken):
             number, words = rows[broken[0]]
             raise EvaluationError(f'{path}, line {number}: expected a frame number (0, 1, ...), '
                                   f'got {words[0]}')
+        numbers = first.astype(np.int64)
     poses = np.tile(np.eye(4), (len(rows), 1, 1))
     poses[:, :3] = values[:, -12:].reshape(-1, 3, 4)
     return replace(make_track(str(path), poses, numbers=numbers), by_row=values.shape[1] == 12)

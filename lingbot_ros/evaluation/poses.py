@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 # Files hold six digits or more; a rotation further off than this is not one.
 _ORTHOGONAL = 1e-3
 
+#: Positions beyond this are none in any unit, and their squares leave no digits for the rest.
+LARGEST_POSITION = 1e12
+
 
 def checked_poses(poses: ArrayLike, what: str) -> NDArray[np.float64]:
     """
@@ -31,7 +34,8 @@ def checked_poses(poses: ArrayLike, what: str) -> NDArray[np.float64]:
     Raises
     ------
     EvaluationError
-        A wrong shape, no poses, numbers that are not finite, or rotations that are none.
+        A wrong shape, no poses, numbers that are not finite, positions beyond
+        `LARGEST_POSITION`, or rotations that are none.
 
     """
     array = np.array(poses, np.float64)
@@ -43,6 +47,10 @@ def checked_poses(poses: ArrayLike, what: str) -> NDArray[np.float64]:
     if len(broken):
         raise EvaluationError(f'{what}: {len(broken)} of {len(array)} poses are not finite (NaN '
                               f'or infinity), first number {broken[0]}; remove these')
+    broken = np.flatnonzero((np.abs(array[:, :3, 3]) > LARGEST_POSITION).any(axis=1))
+    if len(broken):
+        raise EvaluationError(f'{what}: {len(broken)} of {len(array)} positions are beyond '
+                              f'{LARGEST_POSITION:g}, first number {broken[0]}; remove these')
     u, _, vt = np.linalg.svd(array[:, :3, :3])
     nearest = u @ vt
     error = np.abs(nearest - array[:, :3, :3]).max(axis=(1, 2))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from lingbot_ros.errors import EvaluationError
 from lingbot_ros.evaluation.poses import checked_poses
@@ -100,8 +101,14 @@ def make_track(name: str, poses: ArrayLike, stamps_ns: ArrayLike | None = None,
     steps = np.diff(keys)
     if (steps < 0).any():
         at = int(np.flatnonzero(steps < 0)[0]) + 1
-        raise EvaluationError(f'{name}: expected ascending {what}, got {keys[at]} after '
-                              f'{keys[at - 1]} (pose {at}, counted from 0); sort the file')
+        got, before = (_shown(int(key), numbers is None) for key in (keys[at], keys[at - 1]))
+        raise EvaluationError(f'{name}: expected ascending {what}, got {got} after {before} '
+                              f'(pose {at}, counted from 0); sort the file')
     first = np.concatenate([[True], steps > 0])
     return Track(name, checked[first], keys[first] if numbers is None else None,
                  None if numbers is None else keys[first], int((~first).sum()))
+
+
+def _shown(key: int, stamp: bool) -> str:
+    # Files have seconds or nanoseconds; one of both can be searched for.
+    return f'{Decimal(key).scaleb(-9):f} s ({key} ns)' if stamp else str(key)

@@ -34,9 +34,19 @@ def _above(low: float, kind: type, allowed: bool) -> Any:
     return convert
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+_finite.__name__ = 'finite number'
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `lingbot_ros evaluate`."""
-    count, positive, any_number = _above(1, int, True), _above(0, float, False), float
+    count, positive = _above(1, int, True), _above(0, float, False)
     parser.add_argument('path', metavar='ESTIMATE_OR_ROOT',
                         help='trajectory file; with --dataset the folder of the dataset')
     group = parser.add_argument_group('a trajectory file')
@@ -48,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        help='stamps of the frames of KITTI files, seconds, one a line (times.txt)')
     group.add_argument('--max-difference', type=positive, metavar='SECONDS',
                        help='largest difference of matching stamps (default 0.01)')
-    group.add_argument('--offset', type=any_number, metavar='SECONDS',
+    group.add_argument('--offset', type=_finite, metavar='SECONDS',
                        help='added to the stamps of the estimate (default 0)')
     group.add_argument('--plot', type=Path, metavar='FILE.png', help='also .svg, .pdf')
     group = parser.add_argument_group('what is measured')
