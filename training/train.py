@@ -290,6 +290,8 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--seconds', type=float, required=True, help='time to learn')
+    parser.add_argument('--begin', type=float,
+                        help='progress to begin at, 0 to 1 (as the earlier run left it)')
     parser.add_argument('--until', type=float, default=1.0, help='progress at the end, 0 to 1')
     parser.add_argument('--output', type=Path, required=True, help='folder of the run')
     parser.add_argument('--resume', type=Path, help='folder of an earlier run to go on from')
@@ -311,6 +313,11 @@ def main() -> int:
         OptimiserConfig(muon_rate=args.muon_rate, adam_rate=args.adam_rate),
         PoolConfig(chunk=args.chunk, sequences=6 * args.chunk, reuse=args.reuse),
         device, args.resume)
+    if args.begin is not None:
+        trainer.state['progress'] = args.begin
+    if not 0 <= trainer.state['progress'] < args.until <= 1:
+        parser.error(f'--until must lie between {trainer.state["progress"]:g}, where the run '
+                     f'begins, and 1, got {args.until:g}; --begin goes back')
     try:
         train(trainer, args.output, args.log_every)
     except BadRunError as error:
