@@ -10,14 +10,12 @@ process renders and learns for itself, and gradients are averaged.
 from __future__ import annotations
 
 import argparse
-from collections import deque
 import csv
 from dataclasses import dataclass
 import math
 import os
 from pathlib import Path
 import random
-import statistics
 import sys
 import time
 
@@ -32,16 +30,10 @@ from training.optimiser import make_optimisers, OptimiserConfig, rate_factor
 from training.pool import Pool, PoolConfig, SeedCounter
 from training.state import load_state, save_state
 from training.step import step_loss, Weights
+from training.watch import BadRunError, Watch
 
 #: Steps in which the rate rises after a resumed start, while the optimisers' moments come back.
 RESUME_STEPS = 60
-#: A run is bad when the median loss of the last steps is this much above the best median.
-BAD_FACTOR = 1.6
-BAD_STEPS = 60
-
-
-class BadRunError(Exception):
-    """The loss says that going on would waste time."""
 
 
 @dataclass(frozen=True)
@@ -66,45 +58,6 @@ class RunConfig:
     until: float = 1.0
     tokens: int = 200_000
     seed: int = 0
-
-
-class Watch:
-    """Keeps the last losses and stops a run that has gone wrong."""
-
-    def __init__(self) -> None:
-        self._last: deque[float] = deque(maxlen=BAD_STEPS)
-        self._best: dict[int, float] = {}
-        self._skipped = 0
-
-    def see(self, loss: float, frames: int, usable: bool) -> None:
-        """
-        Take one loss.
-
-        Parameters
-        ----------
-        loss : float
-            Of a step.
-        frames : int
-            Its length; losses are compared within a length.
-        usable : bool
-            Whether its gradient was finite.
-
-        Raises
-        ------
-        BadRunError
-            If losses have risen far above their best, or many steps were skipped.
-
-        """
-        if not usable:
-            self._skipped += 1
-            if self._skipped > BAD_STEPS:
-                raise BadRunError(f'{self._skipped} steps without a finite gradient')
-            return
-        best = self._best.get(frames)
-        self._last.append(loss / best if best else 1.0)
-        self._best[frames] = loss if best is None else min(best, 0.95 * best + 0.05 * loss)
-        if len(self._last) == BAD_STEPS and statistics.median(self._last) > BAD_FACTOR:
-            raise BadRunError(f'the last {BAD_STEPS} losses are {BAD_FACTOR} times the best')
 
 
 def prepare_gradients(parameters: list[Tensor], clip: float) -> float:

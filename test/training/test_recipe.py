@@ -14,7 +14,7 @@ import pytest
 from small_network import SMALL
 import torch
 
-from training import export, pool, train
+from training import export, pool
 from training.curriculum import draw_lesson, STAGES
 from training.forward import aggregate, Streaming
 from training.initial import initialise
@@ -24,6 +24,7 @@ from training.pool import Pool, PoolConfig, SeedCounter
 from training.state import load_state, save_state
 from training.step import step_loss, Weights
 from training.targets import correspondences, make_targets, patch_rays, world_points
+from training.watch import BAD_STEPS, BadRunError, Watch
 
 HEIGHT, WIDTH, PATCH = 32, 48, 8
 FOV_X = 1.2
@@ -160,13 +161,13 @@ def test_lengths_grow():
 
 
 def test_a_bad_run_is_stopped():
-    watch = train.Watch()
-    with pytest.raises(train.BadRunError, match='times the best'):
+    watch = Watch()
+    with pytest.raises(BadRunError, match='times the best'):
         for step in range(10_000):
             watch.see(1.0 if step < 200 else 2.0, 8, True)
-    watch = train.Watch()
-    with pytest.raises(train.BadRunError, match='finite'):
-        for _ in range(train.BAD_STEPS + 1):
+    watch = Watch()
+    with pytest.raises(BadRunError, match='finite'):
+        for _ in range(BAD_STEPS + 1):
             watch.see(math.nan, 8, False)
 
 
