@@ -25,6 +25,9 @@ STREAM = {
     'keyframes': {'policy': 'auto', 'motion': 0.015},
     'segments': {'keyframes': 16, 'overlap': 4},
     'tracking': {},
+    # Fitted to 32 worlds of their own by benchmarks/covariance.py.
+    'covariance': {'position_noise': 0.046, 'rotation_noise': 0.012, 'position_walk': 1.3,
+                   'rotation_walk': 0.0, 'turn_walk': 0.17, 'scale_start': 0.0, 'scale_walk': 0.0},
 }
 
 
