@@ -189,23 +189,10 @@ def estimate_poses(network: Network, tokens: Tensor, iterations: int,
     # A frame sees the frames before it; an anchor sees all anchors.
     mask = order[None, :] <= order[:, None].clamp(min=anchors - 1)
 
-    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def attend(_: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         q, k, v = (part.unflatten(0, (batch, frames)).transpose(1, 2) for part in (q, k, v))
         out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         return out.transpose(1, 2).flatten(0, 1)
 
-    head = network.camera_head
-    x = head.token_norm(tokens)
-    normed = F.layer_norm(x, x.shape[-1:], eps=1e-6)
-    raw = head.empty_pose_tokens.expand(batch, frames, -1)
-    total = torch.zeros_like(raw)
-    totals = []
-    for _ in range(iterations):
-        shift, scale, gate = head.poseLN_modulation(head.embed_pose(raw)).chunk(3, dim=-1)
-        y = gate * (normed * (1 + scale) + shift) + x
-        for block in head.trunk:
-            y = block(y.flatten(0, 1)[None], attend=attend).view_as(y)
-        total = total + head.pose_branch(head.trunk_norm(y))
-        raw = total
-        totals.append(total)
-    return totals
+    return [total.unflatten(0, (batch, frames)) for total in
+            network.camera_head.refine(tokens.flatten(0, 1), iterations, attend)]

@@ -9,12 +9,11 @@ another stride, reversed, mirrored and in other colours, and then replaced.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import torch
-from torch import Tensor
 
-from training.worlds import render
+from training.worlds import Batch, render
 
 
 @dataclass(frozen=True)
@@ -39,33 +38,6 @@ class PoolConfig:
     chunk: int = 40
     reuse: float = 8.0
     strides: tuple[int, ...] = (1, 1, 2, 3)
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """
-    A batch of sequences to learn from.
-
-    Attributes
-    ----------
-    images : Tensor of float32, shape [batch, frames, 3, H, W]
-        RGB in [0, 1].
-    depth : Tensor of float32, shape [batch, frames, H, W]
-        Along the optical axis; 0 for sky.
-    moving : Tensor of bool, shape [batch, frames, H, W]
-        Where something moves by itself.
-    T_world_camera : Tensor of float32, shape [batch, frames, 4, 4]
-        Camera to world, optical axes.
-    fov : Tensor of float32, shape [batch, 2]
-        Vertical, horizontal; radians.
-
-    """
-
-    images: Tensor
-    depth: Tensor
-    moving: Tensor
-    T_world_camera: Tensor
-    fov: Tensor
 
 
 class SeedCounter:
@@ -109,18 +81,17 @@ class Pool:
                  frames: int, device: torch.device) -> None:
         self._config, self._seeds, self._size = config, seeds, size
         self._frames, self._device = frames, device
-        self._parts: list[Sample] = []
+        self._parts: list[Batch] = []
         self._owed = 0.0
 
     def _render(self) -> None:
         batch = render(self._seeds.draw(self._config.chunk), self._frames, *self._size,
                        device=self._device)
-        self._parts.append(Sample(batch.images, batch.depth.half(), batch.moving,
-                                  batch.T_world_camera, batch.fov))
+        self._parts.append(replace(batch, depth=batch.depth.half()))
         most = -(-self._config.sequences // self._config.chunk)
         self._parts = self._parts[-most:]
 
-    def sample(self, count: int, frames: int, generator: torch.Generator) -> Sample:
+    def sample(self, count: int, frames: int, generator: torch.Generator) -> Batch:
         """
         Draw sequences from the pool, and render what their use has earned.
 
@@ -133,8 +104,8 @@ class Pool:
 
         Returns
         -------
-        Sample
-            A batch.
+        Batch
+            Images are float32 in [0, 1], everything else as rendered.
 
         """
         count = min(count, self._config.sequences)
@@ -151,10 +122,10 @@ class Pool:
             if share:
                 picked.append(self._draw(self._parts[index], share, frames, generator))
                 left -= share
-        return Sample(*(torch.cat([vars(part)[name] for part in picked])
-                        for name in vars(picked[0])))
+        return Batch(*(torch.cat([vars(part)[field.name] for part in picked])
+                       for field in fields(Batch)))
 
-    def _draw(self, part: Sample, count: int, frames: int, generator: torch.Generator) -> Sample:
+    def _draw(self, part: Batch, count: int, frames: int, generator: torch.Generator) -> Batch:
         rows = torch.randperm(part.images.shape[0], generator=generator)[:count]
         fitting = [s for s in self._config.strides if (frames - 1) * s < self._frames]
         stride = fitting[int(torch.randint(len(fitting), (), generator=generator))]
@@ -173,4 +144,4 @@ class Pool:
             images, depth, moving = images.flip(-1), depth.flip(-1), moving.flip(-1)
             flip = torch.tensor((-1.0, 1.0, 1.0, 1.0), device=self._device)
             pose = pose * flip[:, None] * flip
-        return Sample(images, depth, moving, pose, part.fov[rows[:, 0]])
+        return Batch(images, depth, pose, part.fov[rows[:, 0]], moving)

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from training.forward import aggregate, estimate_poses, Streaming
 from training.losses import Auxiliary, depth_loss, pose_loss
-from training.pool import Sample
 from training.targets import make_targets
+from training.worlds import Batch
 
 ITERATIONS = 4
 
@@ -28,7 +28,7 @@ class Weights:
     point: float = 0.5
 
 
-def step_loss(network: Network, auxiliary: Auxiliary, sample: Sample, streaming: Streaming,
+def step_loss(network: Network, auxiliary: Auxiliary, sample: Batch, streaming: Streaming,
               weights: Weights, depth_frames: int) -> tuple[Tensor, dict[str, Tensor]]:
     """
     Run a sample and add up the losses.
@@ -39,8 +39,8 @@ def step_loss(network: Network, auxiliary: Auxiliary, sample: Sample, streaming:
         In float32; matrices run in bfloat16 on a GPU.
     auxiliary : Auxiliary
         Heads of training.
-    sample : Sample
-        Sequences.
+    sample : Batch
+        Sequences, from a pool.
     streaming : Streaming
         What a frame may see.
     weights : Weights
@@ -56,8 +56,8 @@ def step_loss(network: Network, auxiliary: Auxiliary, sample: Sample, streaming:
     """
     config = network.config
     specials = config.special_tokens
-    targets = make_targets(sample.depth, sample.moving, sample.T_world_camera, sample.fov,
-                           min(streaming.anchors, sample.images.shape[1]), config.patch_px)
+    targets = make_targets(
+        sample, min(streaming.anchors, sample.images.shape[1]), config.patch_px)
     images = sample.images
     size = (images.shape[3], images.shape[4])
     with torch.autocast(images.device.type, torch.bfloat16, enabled=images.is_cuda):

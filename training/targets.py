@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 import torch.nn.functional as F
 
+from training.worlds import Batch
+
 #: Depths beyond this many scene units count as this far: nothing there moves in the image.
 FARTHEST = 20.0
 #: A point is seen in the other frame if the depth there agrees within this fraction.
@@ -46,8 +48,7 @@ class Targets:
     tangent: Tensor
 
 
-def make_targets(depth: Tensor, moving: Tensor, T_world_camera: Tensor, fov: Tensor,
-                 anchors: int, patch_px: int) -> Targets:
+def make_targets(batch: Batch, anchors: int, patch_px: int) -> Targets:
     """
     Move a batch into its first frame and divide by the anchors' depth.
 
@@ -55,14 +56,8 @@ def make_targets(depth: Tensor, moving: Tensor, T_world_camera: Tensor, fov: Ten
 
     Parameters
     ----------
-    depth : Tensor of float32, shape [batch, frames, H, W]
-        Along the optical axis; 0 for sky.
-    moving : Tensor of bool, shape [batch, frames, H, W]
-        Where something moves by itself.
-    T_world_camera : Tensor of float32, shape [batch, frames, 4, 4]
-        Camera to world, optical axes.
-    fov : Tensor of float32, shape [batch, 2]
-        Vertical, horizontal; radians.
+    batch : Batch
+        As rendered; depth in float32.
     anchors : int
         Frames that fix the scale.
     patch_px : int
@@ -74,6 +69,7 @@ def make_targets(depth: Tensor, moving: Tensor, T_world_camera: Tensor, fov: Ten
         In scene units.
 
     """
+    depth, fov, T_world_camera = batch.depth, batch.fov, batch.T_world_camera
     rotation, centre = T_world_camera[..., :3, :3], T_world_camera[..., :3, 3]
     first = rotation[:, :1].mT
     seen = depth[:, :anchors] > 0
@@ -82,7 +78,7 @@ def make_targets(depth: Tensor, moving: Tensor, T_world_camera: Tensor, fov: Ten
     scaled = (depth / unit[..., None]).clamp(max=FARTHEST)
     half = patch_px // 2
     cells = scaled[:, :, half::patch_px, half::patch_px]
-    still = ~moving[:, :, half::patch_px, half::patch_px]
+    still = ~batch.moving[:, :, half::patch_px, half::patch_px]
     return Targets(
         rotation=first @ rotation,
         translation=((first @ (centre - centre[:, :1])[..., None])[..., 0]) / unit,

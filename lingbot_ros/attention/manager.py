@@ -16,7 +16,7 @@ from lingbot_ros.attention.sdpa import SdpaBackend
 from lingbot_ros.cache.block import BlockPages
 from lingbot_ros.cache.paged import check_tensor, PagedCache, PreparedSlots
 from lingbot_ros.cache.spec import FrameSlots, PageSpec, VisiblePages
-from lingbot_ros.config import require
+from lingbot_ros.checks import require
 from lingbot_ros.errors import ShapeError
 import torch
 

@@ -10,7 +10,7 @@ for all frames it may ever hold.
 from __future__ import annotations
 
 from lingbot_ros.cache.paged import check_tensor
-from lingbot_ros.config import require
+from lingbot_ros.checks import require
 from lingbot_ros.errors import CacheError, CacheFullError, ShapeError
 import torch
 

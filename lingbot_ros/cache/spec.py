@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from lingbot_ros.config import require, require_at_least
+from lingbot_ros.checks import require, require_at_least
 
 FrameKind = Literal['anchor', 'keyframe', 'transient']
 

@@ -16,7 +16,7 @@ from typing import get_args
 
 from lingbot_ros.cache.pool import PagePool
 from lingbot_ros.cache.spec import FrameKind, FrameSlots, HeldPages, PageSpec, VisiblePages
-from lingbot_ros.config import require_at_least
+from lingbot_ros.checks import require_at_least
 from lingbot_ros.errors import CacheError, CacheFullError
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lingbot_ros.config import require
+from lingbot_ros.checks import require
 from lingbot_ros.evaluation.engine import fit_similarity
 import numpy as np
 from numpy.typing import NDArray

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import math
 import re
 
-from lingbot_ros.config import require
+from lingbot_ros.checks import require
 from lingbot_ros.errors import ConfigError
 from lingbot_ros.evaluation.engine import Pairs, pairs_apart, relative_errors
 import numpy as np

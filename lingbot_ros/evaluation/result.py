@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 import math
 from typing import Any
 
-from lingbot_ros.config import require, require_at_least
+from lingbot_ros.checks import require, require_at_least
 from lingbot_ros.evaluation.alignment import align, ALIGNMENTS
 from lingbot_ros.evaluation.association import Matched
 from lingbot_ros.evaluation.baselines import BASELINES

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from lingbot_ros.config import NetworkConfig
 from lingbot_ros.model.layers import Block, Mlp
@@ -15,6 +16,8 @@ import torch.nn.functional as F
 #: Keys and values of one entry: (entry, k, v), each [frames, heads, head_dim], to all that the
 #: frames may see, each [heads, n, head_dim]. Entry = iteration * blocks + block.
 CameraMemory = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor]]
+#: Attention of one entry: (entry, q, k, v), each [frames, heads, head_dim] -> same shape.
+CameraAttention = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 
 
 class CameraHead(nn.Module):
@@ -59,6 +62,34 @@ class CameraHead(nn.Module):
             Pose encodings; see `lingbot_ros.geometry.pose_encoding`.
 
         """
+        def attend(entry: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            keys, values = memory(entry, k, v)
+            return F.scaled_dot_product_attention(
+                q.transpose(0, 1), keys, values).transpose(0, 1)
+
+        for total in self.refine(tokens, iterations, attend):
+            pose = total
+        return torch.cat((pose[:, :7], F.relu(pose[:, 7:])), dim=1)
+
+    def refine(self, tokens: Tensor, iterations: int, attend: CameraAttention) -> Iterator[Tensor]:
+        """
+        Refine poses step by step: what `forward` does to the end.
+
+        Parameters
+        ----------
+        tokens : Tensor of float32, shape [frames, 2 * width]
+            See `forward`.
+        iterations : int
+            Refinement iterations.
+        attend : callable
+            Attention between the frames.
+
+        Yields
+        ------
+        Tensor of float32, shape [frames, 9]
+            Raw sums after each iteration; the field of view is not rectified yet.
+
+        """
         tokens = self.token_norm(tokens)[None]
         normed = F.layer_norm(tokens, tokens.shape[-1:], eps=1e-6)
         raw = self.empty_pose_tokens.expand(1, tokens.shape[1], -1)
@@ -67,15 +98,7 @@ class CameraHead(nn.Module):
             shift, scale, gate = self.poseLN_modulation(self.embed_pose(raw)).chunk(3, dim=-1)
             x = gate * (normed * (1 + scale) + shift) + tokens
             for index, block in enumerate(self.trunk):
-                entry = iteration * len(self.trunk) + index
-
-                def attend(q: Tensor, k: Tensor, v: Tensor, entry: int = entry) -> Tensor:
-                    keys, values = memory(entry, k, v)
-                    return F.scaled_dot_product_attention(
-                        q.transpose(0, 1), keys, values).transpose(0, 1)
-
-                x = block(x, attend=attend)
+                x = block(x, attend=partial(attend, iteration * len(self.trunk) + index))
             total = total + self.pose_branch(self.trunk_norm(x))
             raw = total
-        pose = total[0]
-        return torch.cat((pose[:, :7], F.relu(pose[:, 7:])), dim=1)
+            yield total[0]

@@ -14,11 +14,13 @@ released ones, get StreamConfig's defaults.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 import json
 from typing import Any
 
 from lingbot_ros.config import StreamConfig
 from lingbot_ros.errors import CheckpointError, ConfigError
+from lingbot_ros.model.network import Network
 from lingbot_ros.stream_parts import (
     AnchorConfig,
     CovarianceModel,
@@ -70,6 +72,15 @@ def recommended_stream(network: nn.Module) -> StreamConfig:
         if isinstance(child, _Recommended):
             return child.stream
     return StreamConfig()
+
+
+def believable(network: Network, stream: StreamConfig) -> StreamConfig:
+    """
+    Return the settings without judgement of poses where weights are random.
+
+    Their poses mean nothing and would all be lost, and what surrounds them could not be tried.
+    """
+    return replace(stream, tracking=None) if network.is_random else stream
 
 
 def parse_recommended(text: str, where: str) -> StreamConfig:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lingbot_ros.config import StreamConfig
 from lingbot_ros.ros.parameters import describe, stream_config
@@ -67,16 +67,13 @@ def open_engine(values: Mapping[str, object]) -> Engine:
     """
     # Imported here, in the worker thread: torch takes seconds, and the node answers meanwhile.
     from lingbot_ros import load_network, StreamSession
-    from lingbot_ros.model.recommended import recommended_stream
+    from lingbot_ros.model.recommended import believable, recommended_stream
     from lingbot_ros.streaming.preprocess import crop_geometry
 
     network = load_network(
         str(values['checkpoint']), str(values['device']), str(values['dtype']))
     trained = recommended_stream(network)
-    config = stream_config(values, trained)
-    if network.is_random:
-        # Poses that mean nothing would all be lost, and tests of what surrounds them need poses.
-        config = replace(config, tracking=None)
+    config = believable(network, stream_config(values, trained))
     session = StreamSession(network, config, str(values['backend']))
     patch_px = network.config.patch_px
 

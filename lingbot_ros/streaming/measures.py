@@ -13,7 +13,7 @@ import math
 
 from lingbot_ros.streaming.cached_stream import Measure, RawOutput
 from lingbot_ros.streaming.judgement import Judge
-from lingbot_ros.streaming.motion import apparent_motion, MotionReference, thumbnail
+from lingbot_ros.streaming.motion import apparent_motion, MotionReference
 from lingbot_ros.streaming.photometric import PhotometricReference
 from lingbot_ros.streaming.published import Published
 from lingbot_ros.streaming.pushed import Pushed
@@ -105,7 +105,7 @@ class FrameMeasures:
 
         def measure(encodings: Tensor, depths: Tensor, confidences: Tensor) -> Tensor:
             own = torch.stack((reference.motion(encodings[0]),
-                               apparent_motion(thumbnail(frame.pixels), still),
+                               apparent_motion(frame.thumbnail, still),
                                typical_depth(depths[0])))
             if judge is None:
                 return own

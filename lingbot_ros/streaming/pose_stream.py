@@ -106,7 +106,7 @@ class PoseStream:
         segments.start_anchors(len(frames))
         for row, frame in enumerate(frames):
             segments.remember(frame, raw, row, poses[row])
-        self._published.start(poses[-1], frames[-1].pixels)
+        self._published.start(poses[-1], frames[-1].thumbnail)
         if self._judge is not None:
             self.tracking = Tracking(TrackingState.INITIALISING if segments.initialising
                                      else TrackingState.TRACKING, 1.0)
@@ -145,7 +145,7 @@ class PoseStream:
                          measures.of(frame) if self._config.measures_motion else None)
         pose, measured = self._pose_of(raw), measures.read(raw)
         placed = None if pose is None else self._published.place(
-            pose, measured.apparent, frame.pixels)
+            pose, measured.apparent, frame.thumbnail)
         self._later += 1
         if self._judge is not None:
             self.tracking = self._judge.judge(
@@ -182,7 +182,6 @@ class PoseStream:
             return decode_pose(raw.pose_encoding[0])
         except NonFinitePoseError:
             if self._judge is None:
-                self.stream.discard()
                 raise
             return None
 
@@ -285,7 +284,7 @@ class PoseStream:
         self._searching = False
         self._judge.restarted(frame.pixels)
         self.segments.policy.count(True)
-        self._published.start(pose, frame.pixels)
+        self._published.start(pose, frame.thumbnail)
         self.tracking = Tracking(TrackingState.DEGRADED, 0.5, reason)
         return self._estimate(frame, raw, 0, pose, kind)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lingbot_ros.config import require
+from lingbot_ros.checks import require
 from lingbot_ros.errors import ImageError, ShapeError
 import numpy as np
 from numpy.typing import NDArray

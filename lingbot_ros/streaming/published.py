@@ -13,7 +13,6 @@ from typing import Any
 
 from lingbot_ros.geometry.similarity import Similarity
 from lingbot_ros.streaming.continuity import Continuity
-from lingbot_ros.streaming.motion import thumbnail
 from lingbot_ros.streaming.rest import Rest
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +67,7 @@ class Published:
         assert self._rest.reference is not None
         return self._rest.reference
 
-    def start(self, pose: Pose, pixels: Tensor) -> None:
+    def start(self, pose: Pose, thumbnail: Tensor) -> None:
         """
         Begin, or begin anew at another place, with a first frame.
 
@@ -76,15 +75,15 @@ class Published:
         ----------
         pose : ndarray of float64, shape [4, 4]
             To publish for it.
-        pixels : Tensor of float32, shape [3, H, W]
-            Its image; until something moves, the camera rests.
+        thumbnail : Tensor of float32, shape [h, w]
+            Of its image; until something moves, the camera rests.
 
         """
         self.pose = pose
         self._continuity.clear()
-        self._rest.start(thumbnail(pixels))
+        self._rest.start(thumbnail)
 
-    def place(self, pose: Pose, apparent: float | None, pixels: Tensor) -> Placed:
+    def place(self, pose: Pose, apparent: float | None, thumbnail: Tensor) -> Placed:
         """
         Place a frame, without publishing it yet.
 
@@ -94,8 +93,8 @@ class Published:
             Camera to the world of the segment in service.
         apparent : float or None
             `apparent_motion` to `still_image`; None where nobody asks whether the camera rests.
-        pixels : Tensor of float32, shape [3, H, W]
-            Its image.
+        thumbnail : Tensor of float32, shape [h, w]
+            Of its image.
 
         Returns
         -------
@@ -103,7 +102,7 @@ class Published:
 
         """
         steady = self.world.pose(pose)
-        if apparent is not None and self._rest.update(apparent, thumbnail(pixels)):
+        if apparent is not None and self._rest.update(apparent, thumbnail):
             return Placed(steady, self.pose, True)
         return Placed(steady, self._continuity.apply(steady), False)
 
@@ -123,10 +122,6 @@ class Published:
     def meet(self, steady: Pose) -> None:
         """Go on from the last published pose, which the new segment sees at `steady`."""
         self._continuity.meet(steady, self.pose)
-
-    def jump(self) -> None:
-        """Allow a step: what was published last is not where the camera was."""
-        self._continuity.clear()
 
     def state(self) -> dict[str, Any]:
         """Return all that `restore` needs."""

@@ -14,7 +14,8 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from lingbot_ros.config import require, StreamConfig
+from lingbot_ros.checks import require
+from lingbot_ros.config import StreamConfig
 from lingbot_ros.geometry.similarity import Similarity
 from lingbot_ros.streaming.anchor_pass import slices_of
 from lingbot_ros.streaming.anchors import AnchorChoice

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lingbot_ros.attention.backend import resolve_backend
-from lingbot_ros.config import require, require_at_least, StreamConfig
+from lingbot_ros.checks import require, require_at_least
+from lingbot_ros.config import StreamConfig
 from lingbot_ros.model.network import Network
 from lingbot_ros.model.recommended import recommended_stream
 from lingbot_ros.records import PoseEstimate
@@ -204,8 +205,7 @@ class StreamSession:
                 Pushed(patches, image, stamp_ns, index) for index, (patches, (image, stamp_ns))
                 in enumerate(zip(stream.encode(pixels), gathered, strict=True))])
         except BaseException as error:
-            # Drops the open frames as well.
-            self.reset(f'the first frames failed: {type(error).__name__}')
+            self.reset(f'the first frames failed: {type(error).__name__}')  # and drops them
             raise
         self._track = track
         return estimates

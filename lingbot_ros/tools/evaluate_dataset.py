@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 import logging
 from pathlib import Path
@@ -26,11 +24,12 @@ from lingbot_ros.model.network import Network
 from lingbot_ros.model.recommended import recommended_stream
 from lingbot_ros.sources.base import Source
 from lingbot_ros.streaming.session import StreamSession
-from lingbot_ros.streaming.trajectory import LateFile, TUM_HEADER
+from lingbot_ros.streaming.trajectory import LateFile
 from lingbot_ros.tools.evaluate_files import plain, prepare_output, settings_from, write_json
 from lingbot_ros.tools.evaluate_html import html_page
 from lingbot_ros.tools.evaluate_plot import evaluation_figure, save_figure
 from lingbot_ros.tools.evaluate_table import summary_table, summary_values
+from lingbot_ros.tools.long_run import header_of, stop_on
 from lingbot_ros.tools.plot import RANDOM_WARNING
 from lingbot_ros.tools.replay_run import Replay, run_replay, Selection
 import numpy as np
@@ -168,8 +167,7 @@ def run_sequence(sequence: Sequence, network: Network, plan: Plan, settings: Set
                      max_keyframes=anchors + -(-max(frames - anchors, 0) // interval))
     outcome = Outcome(sequence.name, sequence.unit, interval)
     session = StreamSession(network, config, plan.backend)
-    header = (f'# {RANDOM_WARNING}\n' if network.is_random else '') + TUM_HEADER
-    with LateFile(output, header) as file, logging_redirect_tqdm(), tqdm(
+    with LateFile(output, header_of(network)) as file, logging_redirect_tqdm(), tqdm(
             total=frames, unit='frame', desc=sequence.name,
             disable=not sys.stderr.isatty()) as bar:
         outcome.state = run_replay(source, session, file, selection, should_stop,
@@ -210,7 +208,7 @@ def run(args: argparse.Namespace) -> int:
     if network.is_random:
         _log.warning('%s', RANDOM_WARNING)
     outcomes: list[Outcome] = []
-    with _stop_on_interrupt() as stopped:
+    with stop_on(signal.SIGINT) as stopped:
         for name, stem in stems.items():
             outcomes.append(_one(layout, root, name, network, plan, settings, output / stem,
                                  args.interpolate, lambda: bool(stopped)))
@@ -222,22 +220,6 @@ def run(args: argparse.Namespace) -> int:
     if stopped:
         return 128 + stopped[0]
     return 1 if any(outcome.failed for outcome in outcomes) else 0
-
-
-@contextmanager
-def _stop_on_interrupt() -> Iterator[list[int]]:
-    """Collect the first SIGINT in a list; a second one acts as usual."""
-    received: list[int] = []
-
-    def handler(number: int, _: Any) -> None:
-        received.append(number)
-        signal.signal(signal.SIGINT, previous)
-
-    previous = signal.signal(signal.SIGINT, handler)
-    try:
-        yield received
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 def _stem(name: str, root: Path) -> str:

@@ -9,7 +9,6 @@ from dataclasses import replace
 import json
 import logging
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from lingbot_ros.evaluation.result import evaluate, Settings
 from lingbot_ros.tools.evaluate_html import html_page
 from lingbot_ros.tools.evaluate_plot import evaluation_figure, save_figure
 from lingbot_ros.tools.evaluate_table import comparison_table
+from lingbot_ros.tools.long_run import make_writable
 from lingbot_ros.tools.plot import PLOT_SUFFIXES
 
 _log = logging.getLogger(__name__)
@@ -65,14 +65,7 @@ def prepare_output(path: Path, inputs: tuple[Path, ...] = ()) -> None:
         The path is a folder, protected, or one of the inputs.
 
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f'cannot write {path}: {error.strerror}; choose another place') \
-            from error
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ConfigError(f'cannot write {path}: it is a folder or protected; choose another '
-                          'place')
+    make_writable(path)
     if path.resolve() in [one.resolve() for one in inputs]:
         raise ConfigError(f'cannot write {path}: it is an input; choose another place')
 

@@ -9,13 +9,10 @@ Writes a trajectory (TUM, line by line while it runs), a plot and a JSON summary
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 import json
 import logging
 import math
-import os
 from pathlib import Path
 import resource
 import signal
@@ -25,12 +22,13 @@ from typing import Any
 from lingbot_ros.config import StreamConfig
 from lingbot_ros.errors import ConfigError, LingbotError
 from lingbot_ros.model.checkpoint import load_network
-from lingbot_ros.model.recommended import recommended_stream
+from lingbot_ros.model.recommended import believable, recommended_stream
 from lingbot_ros.sources import open_source
 from lingbot_ros.sources.base import Source
 from lingbot_ros.stream_parts import AnchorConfig, KeyframeConfig
 from lingbot_ros.streaming.session import StreamSession
-from lingbot_ros.streaming.trajectory import LateFile, TUM_HEADER, write_kitti
+from lingbot_ros.streaming.trajectory import LateFile, write_kitti
+from lingbot_ros.tools.long_run import header_of, make_writable, stop_on
 from lingbot_ros.tools.plot import PLOT_SUFFIXES, plot_trajectory, RANDOM_WARNING
 from lingbot_ros.tools.replay_run import Replay, run_replay, Selection
 import psutil
@@ -163,26 +161,6 @@ def _endless(args: argparse.Namespace, config: StreamConfig) -> StreamConfig:
         tracking=replace(config.tracking, **_given({'lost_frames': args.lost_frames})))
 
 
-@contextmanager
-def _stop_on_signal() -> Iterator[list[int]]:
-    """Collect the first SIGINT or SIGTERM in a list; a second one acts as usual."""
-    received: list[int] = []
-
-    def handler(number: int, _: Any) -> None:
-        received.append(number)
-        for which, old in previous.items():
-            signal.signal(which, old)
-
-    previous = {which: signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM)}
-    for which in previous:
-        signal.signal(which, handler)
-    try:
-        yield received
-    finally:
-        for which, old in previous.items():
-            signal.signal(which, old)
-
-
 def _output_files(args: argparse.Namespace) -> dict[str, Path]:
     """Return the files to write, refusing early what would fail after hours."""
     if not args.output.name:
@@ -203,14 +181,7 @@ def _output_files(args: argparse.Namespace) -> dict[str, Path]:
         if not path.is_dir() and source in (path.resolve(), *path.resolve().parents):
             raise ConfigError(f'cannot write {path}: it lies in the recording; choose another '
                               'place')
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(f'cannot write {path}: {error.strerror}; choose another place') \
-                from error
-        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise ConfigError(f'cannot write {path}: it is a folder or protected; choose another '
-                              'place')
+        make_writable(path)
     return files
 
 
@@ -250,13 +221,11 @@ def run(args: argparse.Namespace) -> int:
         _log.info('%s', source.describe())
         files = _output_files(args)
         network = load_network(args.checkpoint, args.device, args.dtype)
-        config = _stream_config(args, source, selection, recommended_stream(network))
-        if network.is_random:
-            config = replace(config, tracking=None)  # poses that mean nothing would all be lost
+        config = believable(
+            network, _stream_config(args, source, selection, recommended_stream(network)))
         session = StreamSession(network, config, args.backend)
-        header = (f'# {RANDOM_WARNING}\n' if network.is_random else '') + TUM_HEADER
-        with LateFile(files['tum'], header) as output, _stop_on_signal() as signals, \
-                logging_redirect_tqdm(), \
+        with LateFile(files['tum'], header_of(network)) as output, \
+                stop_on(signal.SIGINT, signal.SIGTERM) as signals, logging_redirect_tqdm(), \
                 tqdm(total=source.len_hint, unit='frame', disable=not sys.stderr.isatty()) as bar:
 
             def on_frame(state: Replay) -> None:

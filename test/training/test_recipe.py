@@ -25,6 +25,7 @@ from training.state import load_state, save_state
 from training.step import step_loss, Weights
 from training.targets import correspondences, make_targets, patch_rays, world_points
 from training.watch import BAD_STEPS, BadRunError, Watch
+from training.worlds import Batch
 
 HEIGHT, WIDTH, PATCH = 32, 48, 8
 FOV_X = 1.2
@@ -42,12 +43,11 @@ def wall(steps, frames=4):
     shift = [round(i * steps * PATCH) for i in range(frames)]
     images = torch.stack([pattern[..., s:s + WIDTH] for s in shift], dim=1)
     depth = torch.full((1, frames, HEIGHT, WIDTH), DEPTH)
-    return pool.Sample(images, depth, torch.zeros_like(depth, dtype=torch.bool), pose, fov)
+    return Batch(images, depth, pose, fov, torch.zeros_like(depth, dtype=torch.bool))
 
 
 def targets_of(sample, anchors=2):
-    return make_targets(sample.depth, sample.moving, sample.T_world_camera, sample.fov, anchors,
-                        PATCH)
+    return make_targets(sample, anchors, PATCH)
 
 
 def test_targets_are_in_units_of_the_anchors_depth():
@@ -180,8 +180,8 @@ def test_pool_uses_each_sequence_as_often_as_told(monkeypatch):
         images = torch.tensor(seeds, dtype=torch.uint8)[:, None, None, None, None].expand(
             len(seeds), frames, 3, height, width)
         pose = torch.eye(4).repeat(len(seeds), frames, 1, 1)
-        return pool.Sample(images, torch.ones(shape), torch.zeros(shape, dtype=torch.bool), pose,
-                           torch.ones(len(seeds), 2))
+        return Batch(images, torch.ones(shape), pose, torch.ones(len(seeds), 2),
+                     torch.zeros(shape, dtype=torch.bool))
 
     monkeypatch.setattr(pool, 'render', fake)
     seeds = SeedCounter(0, 1)

@@ -22,10 +22,9 @@ from training.worlds.stage import Stage
 
 _TABLE = 20
 _NUMBERS = 24
+# Of the shell: left, right, ceiling, floor, back, front; their materials follow the objects'.
 FACES = 6
 MATERIALS = OBJECTS + FACES
-# Faces of the shell, in the order of the materials after those of the objects.
-FACE_NAMES = ('left', 'right', 'ceiling', 'floor', 'back', 'front')
 
 _OBJECT, _WALL, _FLOOR, _CEILING, _POSTER, _FRONT, _GROUND, _SKY, _LAMP, _LEAVES, _CAR = range(11)
 _ALL = textures.indices('noise', 'blotches', 'marble', 'stripes', 'even', 'checker', 'bricks',
