@@ -195,6 +195,17 @@ def summary(results: list[Result]) -> dict[str, Any]:
     return {'sequences': len(results), 'frames': results[0].frames, **rounded}
 
 
+def standing_still(results: list[Result]) -> dict[str, float]:
+    """Figures of a camera that never moves, on the same sequences: what is easy to beat."""
+    frames = results[0].frames
+    truth = render([result.seed for result in results], frames, 8, 8).T_world_camera
+    still = np.tile(np.eye(4), (frames, 1, 1))
+    score = asdict(median_score([score_trajectory(still, poses)
+                                 for poses in truth.double().numpy()]))
+    return {name: float(f'{score[name]:.4g}')
+            for name in ('ate_percent', 'rotation_8_deg', 'direction_8_deg')}
+
+
 def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -237,6 +248,8 @@ def main() -> int:
         'device': args.device, 'dtype': args.dtype, 'settings': args.set, 'plain': args.plain,
         **{'gate' if args.gate else name: summary(group)
            for name, group in groups.items() if group},
+        'standing_still': {name: standing_still(group)
+                           for name, group in groups.items() if group},
         'sequences': [asdict(result) for result in results]}
     args.output.write_text(json.dumps(document, indent=1) + '\n', encoding='utf-8')
     print({name: value for name, value in document.items() if name != 'sequences'})
