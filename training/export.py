@@ -14,7 +14,7 @@ from lingbot_ros.model.embedded import HASH_NAME, WEIGHTS_NAME
 from lingbot_ros.model.recommended import METADATA_KEY, parse_recommended
 from safetensors.torch import load_file, save_file
 
-from training.state import PROGRESS, WEIGHTS
+from training.state import is_state, PROGRESS, WEIGHTS
 
 FOLDER = Path(__file__).resolve().parents[1] / 'lingbot_ros' / 'weights'
 #: How a session without settings runs. Segments are short because so were most sequences in
@@ -37,6 +37,8 @@ def main() -> int:
     parser.add_argument('run', type=Path, help='folder of a run')
     parser.add_argument('--output', type=Path, default=FOLDER)
     args = parser.parse_args()
+    if not is_state(args.run):
+        parser.error(f'expected the folder of a run, got {args.run}')
     progress = json.loads((args.run / PROGRESS).read_text(encoding='utf-8'))
     text = json.dumps({'stream': STREAM, 'training': progress}, sort_keys=True)
     parse_recommended(text, 'the settings of this file')

@@ -21,6 +21,7 @@ import time
 from typing import Any
 
 from lingbot_ros import load_network, PoseEstimate, StreamConfig, StreamSession
+from lingbot_ros.errors import LingbotError
 from lingbot_ros.evaluation.score import median, median_score, Score, score_trajectory
 from lingbot_ros.model.recommended import recommended_stream
 import numpy as np
@@ -228,6 +229,10 @@ def main() -> int:
     short = GATE if args.gate else SHORT[:args.short]
     long = () if args.gate else LONG[:args.long]
     jobs = [(seed, LONG_FRAMES) for seed in long] + [(seed, SHORT_FRAMES) for seed in short]
+    try:
+        load_network(args.weights, 'cpu')
+    except LingbotError as error:
+        parser.error(str(error))
     context = multiprocessing.get_context('spawn')
     with ProcessPoolExecutor(args.processes, mp_context=context) as pool:
         futures = [pool.submit(run, setting, seed, frames, number)

@@ -47,6 +47,11 @@ def save_state(folder: Path, network: nn.Module, auxiliary: nn.Module,
     (folder / PROGRESS).write_text(json.dumps(progress, indent=1) + '\n', encoding='utf-8')
 
 
+def is_state(folder: Path) -> bool:
+    """Whether a folder holds a state whole."""
+    return all((folder / name).is_file() for name in (WEIGHTS, AUXILIARY, PROGRESS))
+
+
 def load_state(folder: Path, network: nn.Module, auxiliary: nn.Module) -> dict[str, float]:
     """
     Read a state into modules.

@@ -28,7 +28,7 @@ from training.initial import initialise
 from training.losses import Auxiliary, AuxiliarySizes
 from training.optimiser import make_optimisers, OptimiserConfig, rate_factor
 from training.pool import Pool, PoolConfig, SeedCounter
-from training.state import load_state, save_state
+from training.state import is_state, load_state, save_state
 from training.step import step_loss, Weights
 from training.watch import BadRunError, Watch
 
@@ -255,6 +255,8 @@ def main() -> int:
     parser.add_argument('--chunk', type=int, default=PoolConfig.chunk)
     parser.add_argument('--log-every', type=int, default=20)
     args = parser.parse_args()
+    if args.resume is not None and not is_state(args.resume):
+        parser.error(f'--resume must be the folder of an earlier run, got {args.resume}')
     if 'RANK' in os.environ:
         distributed.init_process_group('nccl')
         torch.cuda.set_device(distributed.get_rank())

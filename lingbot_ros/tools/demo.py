@@ -25,6 +25,7 @@ import time
 from lingbot_ros.errors import ConfigError, EvaluationError, LingbotError
 from lingbot_ros.geometry.axes import T_ODOM_OPTICAL
 from lingbot_ros.geometry.rigid import invert_transform
+from lingbot_ros.sources import open_source
 from lingbot_ros.streaming.trajectory import read_tum, Trajectory
 from lingbot_ros.tools.plot import plot_trajectory, RANDOM_WARNING
 
@@ -223,6 +224,8 @@ def run(args: argparse.Namespace) -> int:
     truth = args.truth or truth_of(args.bag)
     if truth is not None and not truth.is_file():
         raise ConfigError(f'--truth must be a trajectory file, got {truth}')
+    with open_source(config.bag):
+        pass  # refuses what is no recording, before three processes start
     file = run_demo(config)
     recorded = Trajectory()
     # The node publishes in odom's axes, the plot reads optical ones.

@@ -45,6 +45,15 @@ def test_bag_to_trajectory(ros_environment: dict[str, str], tmp_path: Path) -> N
     assert f'{len(images)} images sent' in log and 'no answer' not in log
 
 
+def test_a_bag_that_is_none_is_refused_before_anything_starts(
+        ros_environment: dict[str, str], tmp_path: Path) -> None:
+    result = demo(tmp_path, ros_environment, 'nowhere')
+    assert result.returncode == 2
+    line, = result.stderr.splitlines()
+    assert line.startswith('lingbot_ros: error: ') and 'no such file or folder' in line
+    assert not (tmp_path / 'out').exists()
+
+
 def test_at_a_pace_it_skips_what_it_cannot_take(ros_environment: dict[str, str],
                                                 tmp_path: Path) -> None:
     result = demo(tmp_path, ros_environment, 'rpy', '--checkpoint', 'random', '--rate', '4',

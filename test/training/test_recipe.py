@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import random
 
@@ -213,6 +214,25 @@ def test_learns_a_wall():
         losses.append(loss.item())
     assert losses[-1] < 0.6 * losses[0]
     assert float(measures['match']) < 2
+
+
+@pytest.mark.parametrize(('module', 'options', 'message'), [
+    ('export', ['nowhere'], 'expected the folder of a run, got nowhere'),
+    ('train', ['--seconds', '1', '--output', 'o', '--resume', 'nowhere'], '--resume must be'),
+    ('train', ['--seconds', '1', '--output', 'o', '--until', '0'], '--until must lie between 0'),
+    ('figures', ['nowhere', '--output', 'o.json'], 'no checkpoint at'),
+])
+def test_bad_arguments_end_in_one_line(tmp_path, monkeypatch, capsys, module, options, message):
+    if module == 'figures':
+        pytest.importorskip('evo', reason='evo is not installed (pip install .[evaluate])')
+    program = importlib.import_module(f'training.{module}')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr('sys.argv', ['program', *options])
+    with pytest.raises(SystemExit) as ended:
+        program.main()
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+    assert not list(tmp_path.iterdir())
 
 
 def test_state_and_export_go_through_half_precision(tmp_path, monkeypatch):
