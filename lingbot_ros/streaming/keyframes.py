@@ -51,11 +51,16 @@ class KeyframePolicy:
     config : StreamConfig
         Policy, thresholds and room.
 
+    Attributes
+    ----------
+    gap : int
+        Frames since the last one that was kept.
+
     """
 
     def __init__(self, config: StreamConfig) -> None:
         self._config = config
-        self._gap = 0
+        self.gap = 0
 
     def before(self, later_frames: int) -> FrameKind:
         """
@@ -98,7 +103,7 @@ class KeyframePolicy:
             return False
         far = motion if math.isfinite(motion) else 1.0
         threshold = settings.motion
-        waited = self._gap + 1 >= settings.max_gap
+        waited = self.gap + 1 >= settings.max_gap
         if settings.policy == 'auto':
             waited = waited and far >= _STIRRED * threshold
             if self._config.segments is None:
@@ -108,13 +113,4 @@ class KeyframePolicy:
 
     def count(self, kept: bool) -> None:
         """Count a frame that was kept or not."""
-        self._gap = 0 if kept else self._gap + 1
-
-    @property
-    def gap(self) -> int:
-        """Frames since the last one that was kept."""
-        return self._gap
-
-    @gap.setter
-    def gap(self, frames: int) -> None:
-        self._gap = frames
+        self.gap = 0 if kept else self.gap + 1
